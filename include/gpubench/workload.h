@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract a workload's author reads: register a workload, return a Job that enqueues.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpubench/device.h"
+#include "gpubench/params.h"
+
+namespace gpubench {
+
+class Libraries;  // src/libs: NVIDIA's and the CPU math library, loaded on first use
+
+/// What one iteration does, by a named rule (src/core/formulas.h).
+struct Work {
+  double flops = 0;
+  double bytes = 0;  ///< least traffic to memory: each operand once
+  double items = 0;
+  std::string item_name = {};
+  std::string flop_rule = {};  ///< "gemm:2mnk"; empty where flops is 0
+};
+
+/// Outcome of comparing outputs with an independent reference. NaN never passes.
+struct Check {
+  bool passed = false;
+  double error = 0;      ///< largest |out - ref| / (|ref| + rms(ref)); non-finite becomes null in JSON
+  double tolerance = 0;  ///< what `error` had to stay at or below
+  std::string reference = {};  ///< how the reference was computed
+  std::string detail = {};     ///< on failure: what was wrong and where
+};
+
+enum class DataDist { normal, uniform, zeros, ones };
+enum class CacheMode { cold, hot };
+/// Planted faults for testing the checks (environment variable GPUBENCH_FAULT).
+enum class Fault { none, wrong_element, unwritten_tile, swapped_operands, nan };
+
+/// Measuring conditions that apply to every case of a run.
+struct Conditions {
+  DataDist data = DataDist::normal;
+  std::uint64_t seed = 1;
+  CacheMode cache = CacheMode::cold;
+  double memory_reserve = 0.10;  ///< share of the device's memory that is kept free
+  Fault fault = Fault::none;
+};
+
+/// What a job is prepared with. Outlives the job.
+struct Context {
+  Device& device;
+  Stream& stream;
+  Libraries& libraries;
+  const Conditions& conditions;
+};
+
+/// What was chosen for a case, for the report.
+struct JobInfo {
+  std::string impl;          ///< provider that runs: "cublaslt", "cudnn", "own", "cpu"
+  std::string algorithm = {};     ///< the library's algorithm or plan, as a short text
+  std::string compute_type = {};  ///< "fp32", "tf32", ...: what the arithmetic is done in
+  bool emulated = false;     ///< operands rounded to the type, computed in another: no percentages
+  std::string peak_dtype = {};    ///< key into dense_tflops; empty: no compute percentage
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t workspace_bytes = 0;
+  std::vector<std::string> warnings = {};  ///< codes such as W_CACHE_RESIDENT
+};
+
+/// One prepared case. The constructor allocates, fills and plans; the destructor frees.
+class Job {
+ public:
+  virtual ~Job() = default;
+  /// One iteration; never synchronises, allocates or prints. `iteration % sets()` picks the buffers.
+  virtual void enqueue(Stream& stream, std::size_t iteration) = 0;
+  /// Buffer sets that `iteration` rotates through, for a cold cache.
+  virtual std::size_t sets() const { return 1; }
+  virtual Work work() const = 0;
+  virtual JobInfo info() const = 0;
+  /// Poisons the outputs of every set, runs each set once and compares with the reference.
+  virtual Check verify(Stream& stream) = 0;
+};
+
+/// A workload; namespace-scope objects of this type in workloads/**.cpp register it. Registration only
+/// stores data: nothing of CUDA runs before main.
+struct WorkloadInfo {
+  std::string name;     ///< path below workloads/ without the suffix: "ops/gemm"
+  std::string summary;  ///< one line
+  std::vector<ParamSpec> params = {};
+  /// Bytes of device memory that `prepare` will allocate, from plain data; throws ConfigError where a
+  /// size overflows. Lets a case that can't fit be skipped before anything is allocated.
+  std::function<std::uint64_t(const DeviceInfo&, const Conditions&, const Params&)> footprint = {};
+  /// Throws Unsupported where this device, library or shape can't do it.
+  std::function<std::unique_ptr<Job>(Context&, const Params&)> prepare = {};
+};
+
+class Registration {
+ public:
+  explicit Registration(WorkloadInfo info);
+};
+
+/// All registered workloads by name.
+const std::vector<const WorkloadInfo*>& workloads();
+/// Throws ConfigError with the nearest name.
+const WorkloadInfo& find_workload(const std::string& name);
+
+}  // namespace gpubench

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Job of every op: rotating operands, one plan, verification of every set against one reference, and
+// planted faults for testing that verification.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpubench/provider.h"
+#include "ops/support/operands.h"
+
+namespace gpubench {
+
+/// Computes the outputs in double from the inputs, independently of every provider, into FP32 arrays on the
+/// device, one per output in operand order.
+using ReferenceFn = std::function<void(Stream&, std::span<void* const> operands,
+                                       std::span<float* const> references)>;
+
+struct OpJobSpec {
+  std::vector<Operand> operands;
+  std::unique_ptr<Plan> plan;
+  Work work;
+  JobInfo info;           ///< impl, compute_type, emulated, peak_dtype; the rest is filled in
+  ReferenceFn reference;
+  std::string reference_name;  ///< "double on the device, every element"
+};
+
+class OpJob : public Job {
+ public:
+  OpJob(Context& context, OpJobSpec spec);
+  ~OpJob() override;
+  void enqueue(Stream& stream, std::size_t iteration) override;
+  std::size_t sets() const override;
+  Work work() const override;
+  JobInfo info() const override;
+  Check verify(Stream& stream) override;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Device memory an OpJob of these operands takes: all sets, plus the references.
+std::uint64_t op_job_footprint(const DeviceInfo& device, const Conditions& conditions,
+                               const std::vector<Operand>& operands);
+
+/// Wraps a plan so that its result is wrong in the given way after each run.
+/// wrong_element: one element of the first output gets another finite value (at least 2 rms away);
+/// unwritten_tile: a run of the first output of at least 64 elements keeps the poison;
+/// swapped_operands: the first two inputs change places (only where they have equal byte sizes; else the
+/// first input is replaced by a shifted view of itself); nan: one element becomes NaN.
+std::unique_ptr<Plan> plant_fault(Device& device, std::unique_ptr<Plan> plan,
+                                  const std::vector<Operand>& operands, Fault fault);
+
+}  // namespace gpubench

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operands of an op in rotating buffer sets, filled with seeded data.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gpubench/workload.h"
+
+namespace gpubench {
+
+enum class Role { input, output };
+
+struct Operand {
+  std::string name;
+  Role role = Role::input;
+  Dtype dtype = Dtype::fp32;  ///< values are rounded to it; storage: see storage_dtype
+  std::size_t count = 0;      ///< elements
+  double scale = 1;           ///< inputs: normal has this standard deviation, uniform is in [-scale, scale]
+  double tolerance = 0;       ///< outputs: bound on |out - ref| / (|ref| + rms(ref))
+};
+
+/// What `dtype` is stored as on the device: itself on a GPU (tf32 as fp32), fp32 on the cpu device.
+Dtype storage_dtype(DeviceKind kind, Dtype dtype);
+std::uint64_t operand_bytes(DeviceKind kind, const Operand& operand);  ///< rounded up to 256
+
+/// Sets so that two uses of the same buffer have at least twice the L2's bytes between them: at least 2,
+/// at most 1024, 1 for CacheMode::hot.
+std::size_t rotation_sets(const DeviceInfo& device, CacheMode cache, std::uint64_t bytes_per_set);
+
+/// All sets hold the same values at different addresses, so one reference serves them all.
+class OperandSets {
+ public:
+  OperandSets(Context& context, std::vector<Operand> operands);
+  std::size_t sets() const { return sets_; }
+  const std::vector<Operand>& operands() const { return operands_; }
+  std::span<void* const> set(std::size_t index) const;  ///< pointers, in the order of `operands`
+  std::uint64_t bytes() const;                          ///< of all sets
+  std::uint64_t bytes_per_set() const { return bytes_per_set_; }
+  /// Every output of the set becomes 0xFF bytes: NaN in every floating type, so that what is not written is seen.
+  void poison_outputs(Stream& stream, std::size_t set);
+
+ private:
+  Device& device_;
+  std::vector<Operand> operands_;
+  std::size_t sets_;
+  std::uint64_t bytes_per_set_;
+  Buffer memory_;
+  std::vector<void*> pointers_;  // sets_ x operands
+};
+
+/// Seeded data of the conditions' distribution, rounded to operand.dtype, the same on every device kind up to
+/// the last bit of log and cos. Each operand index draws from its own stream of the seed.
+void fill_operand(Device& device, Stream& stream, void* to, const Operand& operand, DataDist data,
+                  std::uint64_t seed, std::size_t operand_index);
+
+/// Compares `count` elements (storage as on the device) with FP32 reference values on the same device.
+/// Non-finite output fails. Error as in Check.
+Check compare_with_reference(Device& device, Stream& stream, const void* out, const Operand& operand,
+                             const float* reference);
+
+}  // namespace gpubench
