@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/app.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <exception>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/verbs.h"
+#include "app/version.h"
+#include "gpubench/error.h"
+#include "util/text.h"
+#include "util/units.h"
+
+namespace gpubench {
+namespace {
+
+constexpr const char* kAbout =
+    "gpubench measures what a GPU node really does and compares it with published peaks.\n"
+    "Sizes: K, M, G are binary. Reported: GB = 1e9 bytes, TFLOP/s = 1e12, times in seconds.";
+constexpr const char* kRunFooter =
+    "Examples\n"
+    "  gpubench run --suite bert\n"
+    "  gpubench run ops/gemm m=8K n=8K k=8K dtype=bf16,fp8 impl=auto\n"
+    "  gpubench run ops/attention pass=forward,backward causal=0,1 --min-time 2\n"
+    "Lists make the cross product. `gpubench show ops/gemm` tells the parameters.";
+
+/// A number within bounds. CLI11's own conversion follows the locale and takes "nan" and "inf".
+CLI::Validator real_between(double low, double high) {
+  return CLI::Validator(
+      [low, high](std::string& text) {
+        const std::optional<double> value = parse_real(text);
+        if (value && *value >= low && *value <= high) return std::string();
+        return fmt::format("'{}' is not a number from {} to {}", text, low, high);
+      },
+      "NUMBER");
+}
+
+void add_run(CLI::App& app, RunOptions& options, std::function<void()> chosen) {
+  CLI::App* run = app.add_subcommand("run", "Measure cases and write a report");
+  run->add_option("words", options.words, "WORKLOAD key=value[,value]... [WORKLOAD ...]");
+  run->add_option("--suite", options.suite, "A shipped suite, or a file: ./mine.json");
+  run->add_option("-d,--device", options.device,
+                  "0 | 0,1 | UUID | PCI id | all | cpu (default: GPU 0)");
+  run->add_option("--filter", options.filters,
+                  "Only cases that match this glob (may be given again)")
+      ->allow_extra_args(false);
+  run->add_option("-o,--out,--json", options.out,
+                  "Report file, or - for stdout (default: a new file here)");
+  run->add_option("--min-time", options.min_time_s, "Least sampling time of a case, in seconds")
+      ->check(real_between(0, 3600));
+  run->add_option("--max-time", options.max_time_s, "Most sampling time of a case, in seconds")
+      ->check(real_between(0.001, 36000));
+  run->add_option("--max-noise", options.max_noise_pct,
+                  "Stop when the 95 % interval of the median is within this many percent")
+      ->check(real_between(0.001, 100));
+  run->add_option("-w,--warmup", options.warmup_s, "Most seconds of load before sampling")
+      ->check(real_between(0, 600));
+  run->add_option("--time-limit", options.time_limit_s,
+                  "Start no case after this many seconds (exit code 124)")
+      ->check(real_between(0.001, 1e7));
+  run->add_option("--data", options.data, "normal | uniform | zeros | ones")->capture_default_str();
+  run->add_option("--seed", options.seed, "Seed of the data")->capture_default_str();
+  run->add_option("--cache", options.cache, "cold | hot")->capture_default_str();
+  run->add_option("--memory-reserve", options.memory_reserve_pct,
+                  "Percent of device memory to keep free")
+      ->check(real_between(0, 95))
+      ->capture_default_str();
+  run->add_flag("--no-verify", options.no_verify, "Do not compare results with a reference");
+  run->add_flag("--dry-run", options.dry_run,
+                "Print the cases and the memory they need, run nothing");
+  run->add_flag("--fail-fast", options.fail_fast, "Stop after the first case that fails");
+  run->add_flag("--fail-on-skip", options.fail_on_skip, "A skipped case makes the exit code 1");
+  run->add_flag("-q,--quiet", options.quiet, "No progress");
+  run->footer(kRunFooter);
+  run->callback(std::move(chosen));
+}
+
+struct Arguments {
+  RunOptions run;
+  std::string name, base, other;
+  std::vector<std::string> match;
+  bool json = false;
+};
+
+void add_verbs(CLI::App& app, Arguments& arguments, std::function<ExitCode()>& verb) {
+  add_run(app, arguments.run, [&] { verb = [&] { return run_verb(arguments.run); }; });
+
+  app.add_subcommand("list", "Workloads and suites")->callback([&] { verb = list_verb; });
+
+  CLI::App* show = app.add_subcommand("show", "Parameters of a workload, or cases of a suite");
+  show->add_option("name", arguments.name, "Workload or suite")->required();
+  show->callback([&] { verb = [&] { return show_verb(arguments.name); }; });
+
+  CLI::App* specs = app.add_subcommand("specs", "Published peaks of known devices, with sources");
+  specs->add_option("id", arguments.name, "One entry, with its sources");
+  specs->add_flag("--json", arguments.json, "As JSON");
+  specs->callback([&] { verb = [&] { return specs_verb(arguments.name, arguments.json); }; });
+
+  CLI::App* devices =
+      app.add_subcommand("devices", "GPUs of this machine and their catalogue entries");
+  devices->add_flag("--json", arguments.json, "As JSON");
+  devices->callback([&] { verb = [&] { return devices_verb(arguments.json); }; });
+
+  app.add_subcommand("doctor", "Driver, libraries and where they were looked for")->callback([&] {
+    verb = doctor_verb;
+  });
+
+  CLI::App* compare =
+      app.add_subcommand("compare", "Set two reports against each other, case by case");
+  compare->add_option("A", arguments.base, "Base report")->required();
+  compare->add_option("B", arguments.other, "Report to compare with it")->required();
+  compare
+      ->add_option("--match", arguments.match,
+                   "Parameters to leave out when pairing cases, e.g. impl")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  compare->callback([&] {
+    verb = [&] { return compare_verb(arguments.base, arguments.other, arguments.match); };
+  });
+}
+
+ExitCode code_of(const Error& error) {
+  if (dynamic_cast<const ConfigError*>(&error) != nullptr) return ExitCode::usage;
+  if (error.code() == "E_NO_DEVICE") return ExitCode::no_device;
+  return ExitCode::case_failed;
+}
+
+/// CLI11 knows the verbs; a misspelt one gets the nearest.
+void explain_unknown_verb(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> names;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(verb->get_name());
+  for (const std::string& name : names) {
+    if (name == argv[1]) return;
+  }
+  const std::string near = nearest(argv[1], names);
+  if (!near.empty())
+    fmt::print(stderr, "gpubench: no verb '{}'; did you mean '{}'?\n", argv[1], near);
+}
+
+}  // namespace
+
+int run_app(int argc, char** argv) {
+  // A reader of our output that ends early (`| head`) is seen as a write error, not as a signal.
+  std::signal(SIGPIPE, SIG_IGN);
+  CLI::App app(kAbout, "gpubench");
+  app.set_version_flag(
+      "--version", fmt::format("gpubench {} ({})", build_version().version, build_version().git));
+  app.require_subcommand(1);
+  Arguments arguments;
+  arguments.run.command.assign(argv, argv + argc);
+  std::function<ExitCode()> verb;
+  add_verbs(app, arguments, verb);
+  try {
+    app.parse(argc, argv);
+    return int(verb());
+  } catch (const CLI::ParseError& error) {
+    const bool asked_for_help = error.get_exit_code() == 0;
+    if (!asked_for_help) explain_unknown_verb(app, argc, argv);
+    app.exit(error);
+    return int(asked_for_help ? ExitCode::fine : ExitCode::usage);
+  } catch (const Error& error) {
+    fmt::print(stderr, "gpubench: {} ({})\n", error.what(), error.code());
+    return int(code_of(error));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "gpubench: {}\n", error.what());
+    return int(ExitCode::case_failed);
+  }
+}
+
+}  // namespace gpubench

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/configs.h"
+
+#include <string_view>
+
+#include "app/embedded_configs.h"
+#include "gpubench/error.h"
+#include "util/file.h"
+#include "util/text.h"
+
+namespace gpubench {
+namespace {
+
+constexpr std::string_view kSuiteFolder = "suites/";
+constexpr std::string_view kJson = ".json";
+
+const EmbeddedConfig* find_embedded(std::string_view path) {
+  for (const EmbeddedConfig& config : embedded_configs()) {
+    if (config.path == path) return &config;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<std::string> suite_names() {
+  std::vector<std::string> names;
+  for (const EmbeddedConfig& config : embedded_configs()) {
+    if (!config.path.starts_with(kSuiteFolder)) continue;
+    names.emplace_back(config.path.substr(kSuiteFolder.size(),
+                                          config.path.size() - kSuiteFolder.size() - kJson.size()));
+  }
+  return names;
+}
+
+Suite load_suite(const std::string& name, DeviceKind kind) {
+  if (name.find('/') != std::string::npos || name.ends_with(kJson)) {
+    return parse_suite(read_file(name), name, kind);
+  }
+  if (const EmbeddedConfig* config =
+          find_embedded(std::string(kSuiteFolder) + name + std::string(kJson))) {
+    return parse_suite(config->text, "suite " + name, kind);
+  }
+  const std::vector<std::string> names = suite_names();
+  const std::string near = nearest(name, names);
+  throw ConfigError(
+      "unknown suite '" + name + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?") +
+      " Shipped: " + join(names, ", ") + ". A file needs a slash or .json: ./mine.json");
+}
+
+Catalogue load_catalogue() {
+  const EmbeddedConfig* config = find_embedded("devices.json");
+  if (config == nullptr) throw ConfigError("this build holds no configs/devices.json");
+  return Catalogue::parse(config->text, "configs/devices.json");
+}
+
+}  // namespace gpubench

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Progress on stderr: one line that is rewritten on a terminal, a line per finished case elsewhere.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "gpubench/report.h"
+#include "measure/sampler.h"
+
+namespace gpubench {
+
+class Progress {
+ public:
+  Progress(bool quiet, std::size_t total);
+
+  void begin(const std::string& id);
+  void phase(const std::string& what);  ///< "preparing", "verifying"
+  void sampling(const SamplingProgress& progress);
+  void end(const Result& result);
+  void warn(const std::string& message);  ///< always printed
+
+ private:
+  void draw(const std::string& text);
+  std::string left() const;
+
+  bool quiet_;
+  bool terminal_;
+  std::size_t total_;
+  std::size_t index_ = 0;
+  double begin_s_;
+  std::string id_;
+};
+
+}  // namespace gpubench

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/report_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "gpubench/error.h"
+#include "report/writer.h"
+#include "util/file.h"
+
+namespace gpubench {
+namespace {
+
+std::string default_path(const std::string& suite, const std::string& created) {
+  std::string stamp =
+      created;  // "2026-12-01T03:04:05Z" as "20261201T030405Z": sorts, and is a valid name anywhere
+  std::erase_if(stamp, [](char c) { return c == '-' || c == ':'; });
+  return fmt::format("gpubench-{}-{}.json", suite.empty() ? "run" : suite, stamp);
+}
+
+}  // namespace
+
+ReportFile::ReportFile(const std::string& out, const std::string& suite, const Report& header)
+    : path_(out.empty() ? default_path(suite, header.created) : out) {
+  if (is_stdout()) return;
+  check_writable(path_);
+  // Beside something that is no regular file (/dev/null, a pipe) there is nowhere to keep a
+  // journal.
+  std::error_code error;
+  if (std::filesystem::exists(path_, error) && !std::filesystem::is_regular_file(path_, error))
+    return;
+  journal_ = std::make_unique<Journal>(path_, header);
+}
+
+void ReportFile::append(const Result& result) {
+  if (journal_) journal_->append(result);
+}
+
+void ReportFile::save(const Report& report) {
+  const std::string text = to_json(report);
+  if (is_stdout()) {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
+        std::fflush(stdout) != 0) {
+      throw Error("E_WRITE", "the report could not be written to stdout");
+    }
+    return;
+  }
+  try {
+    save_atomically(path_, text);
+  } catch (const Error& error) {
+    const std::string fallback =
+        (std::filesystem::temp_directory_path() / std::filesystem::path(path_).filename()).string();
+    std::string where;
+    try {
+      save_atomically(fallback, text);
+      where = "; the report was saved as " + fallback;
+    } catch (const Error&) {
+      where = journal_ ? "; finished cases are in " + journal_->path() : std::string();
+    }
+    throw Error("E_WRITE", error.what() + where);
+  }
+  if (journal_) journal_->remove();
+}
+
+}  // namespace gpubench

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a run's report goes: checked before the run, a journal line after each case, the whole at
+// the end.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "gpubench/report.h"
+#include "report/journal.h"
+
+namespace gpubench {
+
+class ReportFile {
+ public:
+  /// `out` empty: "gpubench-<suite>-<time>.json" in the current folder; "-": stdout. Throws
+  /// ConfigError E_OUTPUT when the file could not be written.
+  ReportFile(const std::string& out, const std::string& suite, const Report& header);
+
+  void append(const Result& result);
+  /// Writes the report and removes the journal. When that fails (full disk) the journal stays, the
+  /// report is tried in the temporary folder, and Error E_WRITE names both.
+  void save(const Report& report);
+
+  bool is_stdout() const { return path_ == "-"; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  std::unique_ptr<Journal> journal_;
+};
+
+}  // namespace gpubench

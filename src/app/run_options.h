@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `gpubench run` was asked for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gpubench {
+
+struct RunOptions {
+  std::vector<std::string> words;  ///< WORKLOAD key=value...
+  std::string suite;
+  std::string device;  ///< empty: GPU 0
+  std::vector<std::string> filters;
+  std::string out;  ///< empty: a new file in the current folder; "-": stdout
+  std::optional<double> min_time_s, max_time_s, warmup_s, time_limit_s;
+  std::optional<double> max_noise_pct;
+  std::string data = "normal";
+  std::string cache = "cold";
+  std::uint64_t seed = 1;
+  double memory_reserve_pct = 10;
+  bool no_verify = false;
+  bool dry_run = false;
+  bool fail_fast = false;
+  bool fail_on_skip = false;
+  bool quiet = false;
+  std::vector<std::string> command;  ///< argv, for the report
+};
+
+}  // namespace gpubench

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+#include "app/case_runner.h"
+#include "app/configs.h"
+#include "app/host.h"
+#include "app/report_file.h"
+#include "app/session.h"
+#include "app/signals.h"
+#include "app/verbs.h"
+#include "core/suite.h"
+#include "gpubench/error.h"
+#include "gpubench/telemetry.h"
+#include "libs/telemetry.h"
+#include "report/table.h"
+#include "util/text.h"
+
+namespace gpubench {
+namespace {
+
+struct RunPlan {
+  std::vector<Case> cases;
+  SamplingPolicy policy;
+  SuiteInfo suite;
+};
+
+Conditions conditions_of(const RunOptions& options) {
+  Conditions conditions;
+  conditions.data = parse_data_dist(options.data);
+  conditions.cache = parse_cache_mode(options.cache);
+  conditions.seed = options.seed;
+  conditions.memory_reserve = options.memory_reserve_pct / 100;
+  // Not a flag: planting faults is for testing the checks, and the report records the variable.
+  if (const char* fault = std::getenv("GPUBENCH_FAULT")) conditions.fault = parse_fault(fault);
+  return conditions;
+}
+
+void apply_overrides(const RunOptions& options, SamplingPolicy& policy) {
+  if (options.min_time_s) policy.min_time_s = *options.min_time_s;
+  if (options.max_time_s) policy.max_time_s = *options.max_time_s;
+  if (options.warmup_s) policy.warmup_s = *options.warmup_s;
+  if (options.max_noise_pct) policy.max_noise = *options.max_noise_pct / 100;
+  policy.max_time_s = std::max(policy.max_time_s, policy.min_time_s);
+}
+
+RunPlan plan_run(const RunOptions& options, DeviceKind kind) {
+  if (options.suite.empty() && options.words.empty()) {
+    throw ConfigError(
+        "nothing to run: name a suite (--suite bert) or a workload (ops/gemm); see `gpubench "
+        "list`");
+  }
+  RunPlan plan;
+  std::vector<CaseRequest> requests;
+  if (!options.suite.empty()) {
+    Suite suite = load_suite(options.suite, kind);
+    plan.policy = suite.policy;
+    plan.suite.name = suite.name;
+    plan.suite.sha256 = suite.sha256;
+    requests = std::move(suite.cases);
+  }
+  const std::vector<CaseRequest> named = parse_case_words(options.words);
+  requests.insert(requests.end(), named.begin(), named.end());
+  apply_overrides(options, plan.policy);
+  plan.suite.policy = {{"warmup_s", plan.policy.warmup_s},
+                       {"min_time_s", plan.policy.min_time_s},
+                       {"max_time_s", plan.policy.max_time_s},
+                       {"max_noise", plan.policy.max_noise},
+                       {"min_samples", double(plan.policy.min_samples)},
+                       {"max_samples", double(plan.policy.max_samples)},
+                       {"sample_s", plan.policy.sample_s}};
+  plan.cases = plan_cases(requests, conditions_of(options));
+  if (!options.filters.empty()) plan.cases = filter_cases(plan.cases, options.filters);
+  return plan;
+}
+
+/// Sizes that overflow are found here, before anything runs.
+std::uint64_t footprint_of(const Case& work, const DeviceInfo& info) {
+  return work.workload->footprint ? work.workload->footprint(info, work.conditions, work.params)
+                                  : 0;
+}
+
+ExitCode dry_run(const RunPlan& plan, const DeviceInfo& info) {
+  for (const Case& work : plan.cases) {
+    fmt::print("{}  {}\n", work.id, format_gib(footprint_of(work, info)));
+  }
+  fmt::print(stderr, "{} cases; the second column is device memory on {}\n", plan.cases.size(),
+             info.name);
+  return ExitCode::fine;
+}
+
+/// A machine without a GPU can still show what a suite holds; sizes then assume no device.
+ExitCode dry_run_anywhere(const RunOptions& options) {
+  if (wants_cpu(options.device))
+    return dry_run(plan_run(options, DeviceKind::cpu), describe_cpu().info);
+  DeviceInfo info;
+  info.kind = DeviceKind::cuda;
+  info.name = "an assumed GPU with 60 MiB of L2";
+  info.l2_bytes = std::uint64_t{60} << 20;
+  try {
+    Libraries libraries;
+    const auto chosen = choose_devices(options.device, libraries, load_catalogue());
+    if (!chosen.empty()) info = chosen.front().info;
+  } catch (const DeviceError&) {
+    // no GPU here: keep the assumed one
+  }
+  return dry_run(plan_run(options, DeviceKind::cuda), info);
+}
+
+class Run {
+ public:
+  Run(const RunOptions& options, RunPlan plan, std::vector<ReportDevice> devices,
+      Libraries& libraries, StopOnSignal& stop)
+      : options_(options),
+        plan_(std::move(plan)),
+        libraries_(libraries),
+        stop_(stop),
+        progress_(options.quiet, plan_.cases.size() * devices.size()),
+        begin_s_(steady_seconds()) {
+    report_.created = utc_now();
+    report_.command = options.command;
+    report_.gpubench = build_info();
+    report_.host = host_info();
+    report_.environment = recorded_environment();
+    report_.suite = plan_.suite;
+    report_.devices = std::move(devices);
+  }
+
+  ExitCode execute() {
+    for (const ReportDevice& device : report_.devices) {
+      for (const Case& work : plan_.cases) footprint_of(work, device.info);
+    }
+    ReportFile file(options_.out, plan_.suite.name, report_);
+    for (std::size_t index = 0; index < report_.devices.size(); ++index)
+      run_device(int(index), file);
+    finish();
+    file.save(report_);
+    print_table(file);
+    if (hung()) {
+      // Every destructor that frees device memory would wait for the hung kernel.
+      std::fflush(nullptr);
+      _exit(int(exit_code()));
+    }
+    return exit_code();
+  }
+
+ private:
+  /// Everything that lives as long as the run on one device; destroyed in reverse order.
+  struct Opened {
+    std::unique_ptr<Device> device;
+    std::unique_ptr<TelemetrySource> source;
+    std::optional<TelemetryRecorder> recorder;
+    std::optional<CaseRunner> runner;
+  };
+
+  CaseRunner& open(int index) {
+    const ReportDevice& described = report_.devices[std::size_t(index)];
+    Opened& opened = *opened_.emplace_back(std::make_unique<Opened>());
+    opened.device = open_device(described.info);
+    opened.device->activate();
+    opened.source = make_telemetry(libraries_, described.info);
+    if (opened.source) opened.recorder.emplace(*opened.source);
+    opened.runner.emplace(CaseRunner::Setup{*opened.device, libraries_, described, index,
+                                            opened.recorder ? &*opened.recorder : nullptr,
+                                            plan_.policy, !options_.no_verify},
+                          progress_, stop_.token());
+    return *opened.runner;
+  }
+
+  void run_device(int index, ReportFile& file) {
+    CaseRunner& runner = open(index);
+    for (const Case& work : plan_.cases) {
+      Reason blocked = why_not(runner);
+      Result result = blocked.code.empty() ? runner.run(work)
+                                           : unrun_result(work, index, "", std::move(blocked));
+      if (result.status != Status::ok && result.status != Status::skipped) failed_ = true;
+      file.append(result);
+      report_.results.push_back(std::move(result));
+    }
+  }
+
+  bool hung() const {
+    return std::any_of(opened_.begin(), opened_.end(), [](const std::unique_ptr<Opened>& opened) {
+      return opened->runner && opened->runner->hung();
+    });
+  }
+
+  /// Why no further case can start; an empty code if one can.
+  Reason why_not(const CaseRunner& runner) {
+    if (stop_.requested()) return {"E_INTERRUPTED", "the run was interrupted before this case"};
+    if (options_.time_limit_s && steady_seconds() - begin_s_ > *options_.time_limit_s) {
+      out_of_time_ = true;
+      return {"E_TIME_LIMIT",
+              fmt::format("the run's limit of {} s was over", *options_.time_limit_s)};
+    }
+    if (!runner.lost().code.empty()) return runner.lost();
+    if (options_.fail_fast && failed_)
+      return {"E_FAIL_FAST", "an earlier case failed (--fail-fast)"};
+    return {};
+  }
+
+  void finish() {
+    for (const LibraryStatus& status : libraries_.statuses(false)) {
+      report_.libraries[status.name] = {status.version, status.path};
+    }
+    Summary summary;
+    for (const Result& result : report_.results) {
+      switch (result.status) {
+        case Status::ok:
+          ++summary.ok;
+          break;
+        case Status::skipped:
+          ++summary.skipped;
+          break;
+        case Status::failed:
+          ++summary.failed;
+          break;
+        case Status::wrong:
+          ++summary.wrong;
+          break;
+        case Status::timeout:
+          ++summary.timeout;
+          break;
+        case Status::not_run:
+          ++summary.not_run;
+          break;
+      }
+    }
+    summary.wall_s = steady_seconds() - begin_s_;
+    report_.summary = summary;
+    report_.complete = !stop_.requested() && !out_of_time_ && summary.not_run == 0;
+  }
+
+  void print_table(const ReportFile& file) const {
+    std::FILE* to = file.is_stdout() ? stderr : stdout;
+    TableOptions table;
+    table.colour = isatty(fileno(to)) != 0 && std::getenv("NO_COLOR") == nullptr;
+    fmt::print(to, "{}", result_table(report_, table));
+    if (!file.is_stdout()) fmt::print(to, "report: {}\n", file.path());
+  }
+
+  ExitCode exit_code() const {
+    const Summary& summary = *report_.summary;
+    const auto when = [](bool held, ExitCode code) { return held ? code : ExitCode::fine; };
+    return first_of({when(stop_.requested(), ExitCode::interrupted),
+                     when(out_of_time_ || hung(), ExitCode::time_limit),
+                     when(summary.wrong > 0, ExitCode::wrong_result),
+                     when(summary.failed + summary.timeout > 0, ExitCode::case_failed),
+                     when(options_.fail_on_skip && summary.skipped > 0, ExitCode::case_failed)});
+  }
+
+  const RunOptions& options_;
+  RunPlan plan_;
+  Libraries& libraries_;
+  StopOnSignal& stop_;
+  Progress progress_;
+  double begin_s_;
+  Report report_;
+  bool failed_ = false;
+  bool out_of_time_ = false;
+  std::vector<std::unique_ptr<Opened>> opened_;
+};
+
+}  // namespace
+
+ExitCode run_verb(const RunOptions& options) {
+  if (options.dry_run) return dry_run_anywhere(options);
+  // What was typed is checked before the machine is looked at.
+  RunPlan plan = plan_run(options, wants_cpu(options.device) ? DeviceKind::cpu : DeviceKind::cuda);
+  StopOnSignal stop;  // before any library starts threads, so that they inherit the blocked signals
+  Libraries libraries;
+  std::vector<ReportDevice> devices = choose_devices(options.device, libraries, load_catalogue());
+  return Run(options, std::move(plan), std::move(devices), libraries, stop).execute();
+}
+
+}  // namespace gpubench

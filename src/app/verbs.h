@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// One function per verb. Results go to stdout, progress and warnings to stderr.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/exit_code.h"
+#include "app/run_options.h"
+
+namespace gpubench {
+
+ExitCode run_verb(const RunOptions& options);
+ExitCode list_verb();
+ExitCode show_verb(const std::string& name);            ///< a workload or a suite
+ExitCode specs_verb(const std::string& id, bool json);  ///< the device catalogue
+ExitCode devices_verb(bool json);
+ExitCode doctor_verb();
+ExitCode compare_verb(const std::string& base, const std::string& other,
+                      const std::vector<std::string>& match);
+
+}  // namespace gpubench

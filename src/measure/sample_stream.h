@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// An unbroken chain of batches between events: the device never waits for the host between two
+// samples.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "gpubench/device.h"
+#include "gpubench/workload.h"
+
+namespace gpubench {
+
+/// How a sample is made of iterations.
+struct BatchPlan {
+  std::size_t iterations = 1;    ///< per sample
+  std::size_t depth = 1;         ///< samples queued ahead of the one that is waited for
+  std::unique_ptr<Graph> graph;  ///< set: one launch of this graph is one sample
+};
+
+class SampleStream {
+ public:
+  SampleStream(Device& device, Stream& stream, Job& job, BatchPlan plan, double hang_s);
+  ~SampleStream();
+  SampleStream(const SampleStream&) = delete;
+  SampleStream& operator=(const SampleStream&) = delete;
+
+  /// Seconds of the next sample (all its iterations); keeps the queue full. Negative infinity when
+  /// a stop was requested while waiting. Throws DeviceError E_HANG after `hang_s`.
+  double next(const std::stop_token& stop);
+
+  std::size_t iterations() const { return plan_.iterations; }
+  /// Samples that found the queue empty: the device had waited for the host.
+  std::size_t starved() const { return starved_; }
+
+ private:
+  void push();
+  std::unique_ptr<Event> take_event();
+
+  Device& device_;
+  Stream& stream_;
+  Job& job_;
+  BatchPlan plan_;
+  double hang_s_;
+  std::size_t iteration_ = 0;
+  std::size_t starved_ = 0;
+  std::unique_ptr<Event> previous_;            // end of the last sample returned
+  std::deque<std::unique_ptr<Event>> queued_;  // ends of the samples under way, oldest first
+  std::vector<std::unique_ptr<Event>> spare_;
+};
+
+}  // namespace gpubench
