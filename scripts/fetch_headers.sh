@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# fetch_headers.sh DIR: puts cudnn-frontend's and NVML's headers into DIR/include. CMake calls it when
+# they are missing. The versions and digests are in scripts/lib/headers.txt. A second call does nothing.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+requirements=$here/lib/headers.txt
+target=${1:?usage: fetch_headers.sh DIR}
+stamp=$target/include/.headers.txt
+
+if [[ -f $target/include/cudnn_frontend.h && -f $target/include/nvml.h ]] &&
+  cmp -s "$requirements" "$stamp"; then
+  exit 0
+fi
+if ! command -v python3 > /dev/null; then
+  echo "fetch_headers: python3 not found; install it (Debian: python3 python3-pip)" >&2
+  exit 2
+fi
+if ! python3 -m pip --version > /dev/null 2>&1; then
+  echo "fetch_headers: python3 has no pip; install it (Debian: apt-get install python3-pip," \
+    "elsewhere: python3 -m ensurepip)" >&2
+  exit 2
+fi
+
+mkdir -p "$target"
+work=$(mktemp -d "$target/.fetch.XXXXXX")  # same file system as the target, so that mv is atomic
+trap 'rm -rf "$work"' EXIT
+
+# Headers are the same in every wheel; a fixed platform and version let any python fetch them, and
+# make the digest one number. --require-hashes refuses anything else.
+echo "fetch_headers: fetching $(sed -n 's/^\([a-z].*\) \\$/\1/p' "$requirements" | tr '\n' ' ')" >&2
+if ! python3 -m pip download --quiet --disable-pip-version-check --no-deps --require-hashes \
+  --only-binary=:all: --implementation cp --python-version 3.11 \
+  --platform manylinux_2_28_x86_64 --platform manylinux2014_x86_64 \
+  --dest "$work" --requirement "$requirements" >&2; then
+  echo "fetch_headers: pip could not fetch the packages of $requirements (is there a network or a" \
+    "package mirror? 'python3 -m pip config list' shows what pip uses)" >&2
+  exit 1
+fi
+
+python3 - "$work" << 'PYTHON'
+"""Unpacks the header files of the wheels in a folder into its include/."""
+import pathlib
+import sys
+import zipfile
+
+work = pathlib.Path(sys.argv[1])
+include = work / "include"
+for wheel in sorted(work.glob("*.whl")):
+    with zipfile.ZipFile(wheel) as archive:
+        for entry in archive.infolist():
+            path = pathlib.PurePosixPath(entry.filename)
+            # "include/cudnn_frontend/..." and "nvidia/cu13/include/nvml.h" both keep what follows include/.
+            if entry.is_dir() or "include" not in path.parts or path.suffix not in (".h", ".hpp"):
+                continue
+            below = path.parts[path.parts.index("include") + 1:]
+            file = include.joinpath(*below)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(archive.read(entry))
+PYTHON
+for header in cudnn_frontend.h nvml.h; do
+  if [[ ! -f $work/include/$header ]]; then
+    echo "fetch_headers: no $header in the packages of $requirements" >&2
+    exit 1
+  fi
+done
+cp "$requirements" "$work/include/.headers.txt"
+
+if [[ -e $target/include ]]; then mv -T "$target/include" "$work/old"; fi
+mv -T "$work/include" "$target/include"
