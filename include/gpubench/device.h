@@ -69,7 +69,8 @@ class Device {
   virtual void copy_on_device(Stream& stream, void* to, const void* from, std::size_t bytes) = 0;
   virtual void fill_bytes(Stream& stream, void* to, int byte, std::size_t bytes) = 0;
   virtual MemoryState memory() = 0;
-  /// After an error: clears it and returns true if the device can go on (false: lost for this process).
+  /// After an error: clears it and returns true if the device can go on (false: lost for this
+  /// process).
   virtual bool recover() noexcept = 0;
 };
 

@@ -15,15 +15,15 @@ enum class DeviceKind { cuda, cpu };
 
 struct DeviceInfo {
   DeviceKind kind = DeviceKind::cpu;
-  int index = 0;             ///< CUDA ordinal under CUDA_VISIBLE_DEVICES; 0 for cpu
-  std::string name;          ///< as the driver reports it, or the processor's model name
-  std::string uuid;          ///< "GPU-xxxxxxxx-..."; empty for cpu
-  std::string pci_id;        ///< bus address "0000:1b:00.0"; empty for cpu
+  int index = 0;       ///< CUDA ordinal under CUDA_VISIBLE_DEVICES; 0 for cpu
+  std::string name;    ///< as the driver reports it, or the processor's model name
+  std::string uuid;    ///< "GPU-xxxxxxxx-..."; empty for cpu
+  std::string pci_id;  ///< bus address "0000:1b:00.0"; empty for cpu
   std::optional<std::uint32_t> pci_device;     ///< 0x2335 (NVML's pciDeviceId >> 16)
   std::optional<std::uint32_t> pci_subsystem;  ///< 0x18be10de
-  int cc_major = 0;          ///< compute capability; 0 for cpu
+  int cc_major = 0;                            ///< compute capability; 0 for cpu
   int cc_minor = 0;
-  int sm_count = 0;          ///< for cpu: hardware threads
+  int sm_count = 0;  ///< for cpu: hardware threads
   std::uint64_t memory_bytes = 0;
   std::uint64_t l2_bytes = 0;  ///< for cpu: last-level cache
   std::optional<double> max_sm_clock_mhz;
@@ -42,9 +42,9 @@ struct DeviceInfo {
 
 /// Published figures of a SKU from configs/devices.json, each with the key of its source.
 struct DeviceSpec {
-  std::string id;              ///< "h200-sxm-141gb"
-  std::string marketing_name;  ///< "H200 SXM 141GB"
-  std::map<std::string, double> dense_tflops;          ///< fp64 fp64_tensor fp32 tf32 fp16 bf16 fp8 int8
+  std::string id;                              ///< "h200-sxm-141gb"
+  std::string marketing_name;                  ///< "H200 SXM 141GB"
+  std::map<std::string, double> dense_tflops;  ///< fp64 fp64_tensor fp32 tf32 fp16 bf16 fp8 int8
   std::map<std::string, double> flops_per_clk_per_sm;  ///< same keys, by architecture
   std::optional<double> memory_gb_per_s;
   std::optional<double> nvlink_gb_per_s;  ///< per direction

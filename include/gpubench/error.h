@@ -8,7 +8,8 @@
 
 namespace gpubench {
 
-/// Why something did not happen: a stable code (`E_OOM_PLANNED`) and a sentence that says what to do.
+/// Why something did not happen: a stable code (`E_OOM_PLANNED`) and a sentence that says what to
+/// do.
 struct Reason {
   std::string code;
   std::string message;
@@ -33,7 +34,8 @@ class ConfigError : public Error {
       : Error(std::move(code), message) {}
 };
 
-/// No usable device, or the device reported a fault. `sticky` faults lose the device for the process.
+/// No usable device, or the device reported a fault. `sticky` faults lose the device for the
+/// process.
 class DeviceError : public Error {
  public:
   DeviceError(std::string code, const std::string& message, bool sticky = false)

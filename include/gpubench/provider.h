@@ -43,8 +43,8 @@ struct Provider {
   std::unique_ptr<Plan> (*plan)(Context&, const Problem&);
 };
 
-/// The first provider that supports the problem, or the one named `impl`. Pure. Throws Unsupported with
-/// every provider's reason, or ConfigError where no provider has that name.
+/// The first provider that supports the problem, or the one named `impl`. Pure. Throws Unsupported
+/// with every provider's reason, or ConfigError where no provider has that name.
 template <class Problem>
 const Provider<Problem>& select(std::span<const Provider<Problem>> providers,
                                 const DeviceInfo& device, const Problem& problem,
@@ -58,8 +58,8 @@ const Provider<Problem>& select(std::span<const Provider<Problem>> providers,
     const Support support = provider.supports(device, problem);
     if (support.ok) return provider;
     if (first.code.empty()) first = support.reason;
-    reasons += (reasons.empty() ? "" : "; ") + std::string(provider.name) + ": " +
-               support.reason.message;
+    reasons +=
+        (reasons.empty() ? "" : "; ") + std::string(provider.name) + ": " + support.reason.message;
   }
   if (reasons.empty()) {
     throw ConfigError("no provider named '" + std::string(impl) + "'; there are: auto, " + names);

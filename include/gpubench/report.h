@@ -24,10 +24,10 @@ std::string_view to_string(Status status);
 /// Raw samples of one case and why sampling stopped. Times are seconds per iteration.
 struct Measurement {
   std::vector<double> samples_s;
-  std::int64_t batch = 1;     ///< iterations per sample
-  std::string kind;           ///< "stream", "graph" (one graph per sample) or "host"
-  std::string stop;           ///< "noise", "plateau", "max_time", "max_samples", "interrupted"
-  std::int64_t dropped = 0;   ///< samples the timer made unusable (zero, negative, NaN)
+  std::int64_t batch = 1;         ///< iterations per sample
+  std::string kind;               ///< "stream", "graph" (one graph per sample) or "host"
+  std::string stop;               ///< "noise", "plateau", "max_time", "max_samples", "interrupted"
+  std::int64_t dropped = 0;       ///< samples the timer made unusable (zero, negative, NaN)
   double begin_s = 0, end_s = 0;  ///< steady_seconds() of first and last sample
   double warmup_s = 0;            ///< seconds of load before the first sample
   bool launch_bound = false;      ///< the device waited for the host's launches
@@ -37,7 +37,8 @@ struct Measurement {
 struct Stats {
   double median = 0, p05 = 0, p95 = 0, mean = 0;
   std::optional<double> stdev;  ///< nullopt below two samples
-  std::optional<double> ci95_low, ci95_high;  ///< of the median, block bootstrap; nullopt below 3 samples
+  std::optional<double> ci95_low,
+      ci95_high;  ///< of the median, block bootstrap; nullopt below 3 samples
   std::int64_t n = 0;
   std::string stop;
 };
@@ -47,12 +48,12 @@ struct Rate {
 };
 
 struct Peak {
-  std::string dtype;  ///< the peak compared with; empty: null
+  std::string dtype;                    ///< the peak compared with; empty: null
   std::optional<double> datasheet_pct;  ///< of the published dense peak
   std::optional<double> at_clock_pct;   ///< of SMs x FLOP/clk/SM x median clock while measuring
   std::optional<double> memory_pct;     ///< of the published memory bandwidth
   std::optional<double> of_measured_roof_pct;  ///< not measured yet
-  std::string bound;  ///< "compute", "memory", or empty where unknown
+  std::string bound;                           ///< "compute", "memory", or empty where unknown
 };
 
 struct Result {
@@ -63,7 +64,7 @@ struct Result {
   std::string impl, algorithm, compute_type;
   bool emulated = false;
   Status status = Status::not_run;
-  Reason reason;  ///< for every status but ok
+  Reason reason;                      ///< for every status but ok
   std::vector<std::string> warnings;  ///< codes
   std::vector<std::string> remarks;   ///< plain words: why a number is low
   std::string reproduce;              ///< a command line
@@ -90,8 +91,8 @@ struct ReportDevice {
 };
 
 struct SuiteInfo {
-  std::string name;    ///< empty: cases given on the command line
-  std::string sha256;  ///< of the suite file's bytes
+  std::string name;                      ///< empty: cases given on the command line
+  std::string sha256;                    ///< of the suite file's bytes
   std::map<std::string, double> policy;  ///< warmup_s, min_time_s, max_time_s, max_noise, ...
 };
 
@@ -126,7 +127,8 @@ struct Report {
   std::vector<std::string> command;
   BuildInfo gpubench;
   HostInfo host;
-  std::map<std::string, LibraryVersion> libraries;  ///< driver libcuda cudart cublaslt cudnn nccl nvml cblas
+  std::map<std::string, LibraryVersion>
+      libraries;  ///< driver libcuda cudart cublaslt cudnn nccl nvml cblas
   int world_size = 1, world_nodes = 1;
   std::map<std::string, std::string> environment;  ///< allow-listed variables only
   std::vector<ReportDevice> devices;

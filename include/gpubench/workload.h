@@ -28,8 +28,8 @@ struct Work {
 /// Outcome of comparing outputs with an independent reference. NaN never passes.
 struct Check {
   bool passed = false;
-  double error = 0;      ///< largest |out - ref| / (|ref| + rms(ref)); non-finite becomes null in JSON
-  double tolerance = 0;  ///< what `error` had to stay at or below
+  double error = 0;  ///< largest |out - ref| / (|ref| + rms(ref)); non-finite becomes null in JSON
+  double tolerance = 0;        ///< what `error` had to stay at or below
   std::string reference = {};  ///< how the reference was computed
   std::string detail = {};     ///< on failure: what was wrong and where
 };
@@ -58,11 +58,11 @@ struct Context {
 
 /// What was chosen for a case, for the report.
 struct JobInfo {
-  std::string impl;          ///< provider that runs: "cublaslt", "cudnn", "own", "cpu"
+  std::string impl;               ///< provider that runs: "cublaslt", "cudnn", "own", "cpu"
   std::string algorithm = {};     ///< the library's algorithm or plan, as a short text
   std::string compute_type = {};  ///< "fp32", "tf32", ...: what the arithmetic is done in
-  bool emulated = false;     ///< operands rounded to the type, computed in another: no percentages
-  std::string peak_dtype = {};    ///< key into dense_tflops; empty: no compute percentage
+  bool emulated = false;  ///< operands rounded to the type, computed in another: no percentages
+  std::string peak_dtype = {};  ///< key into dense_tflops; empty: no compute percentage
   std::uint64_t memory_bytes = 0;
   std::uint64_t workspace_bytes = 0;
   std::vector<std::string> warnings = {};  ///< codes such as W_CACHE_RESIDENT
@@ -72,7 +72,8 @@ struct JobInfo {
 class Job {
  public:
   virtual ~Job() = default;
-  /// One iteration; never synchronises, allocates or prints. `iteration % sets()` picks the buffers.
+  /// One iteration; never synchronises, allocates or prints. `iteration % sets()` picks the
+  /// buffers.
   virtual void enqueue(Stream& stream, std::size_t iteration) = 0;
   /// Buffer sets that `iteration` rotates through, for a cold cache.
   virtual std::size_t sets() const { return 1; }
@@ -82,14 +83,14 @@ class Job {
   virtual Check verify(Stream& stream) = 0;
 };
 
-/// A workload; namespace-scope objects of this type in workloads/**.cpp register it. Registration only
-/// stores data: nothing of CUDA runs before main.
+/// A workload; namespace-scope objects of this type in workloads/**.cpp register it. Registration
+/// only stores data: nothing of CUDA runs before main.
 struct WorkloadInfo {
   std::string name;     ///< path below workloads/ without the suffix: "ops/gemm"
   std::string summary;  ///< one line
   std::vector<ParamSpec> params = {};
-  /// Bytes of device memory that `prepare` will allocate, from plain data; throws ConfigError where a
-  /// size overflows. Lets a case that can't fit be skipped before anything is allocated.
+  /// Bytes of device memory that `prepare` will allocate, from plain data; throws ConfigError where
+  /// a size overflows. Lets a case that can't fit be skipped before anything is allocated.
   std::function<std::uint64_t(const DeviceInfo&, const Conditions&, const Params&)> footprint = {};
   /// Throws Unsupported where this device, library or shape can't do it.
   std::function<std::unique_ptr<Job>(Context&, const Params&)> prepare = {};

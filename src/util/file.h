@@ -10,12 +10,12 @@ namespace gpubench {
 /// Throws ConfigError with the path and the system's reason; a folder is an error.
 std::string read_file(const std::string& path);
 
-/// Temporary file in the same folder, fsync, rename. What exists and is no regular file (/dev/full, a
-/// pipe) is written to directly. Throws Error E_WRITE with the path and the system's reason.
+/// Temporary file in the same folder, fsync, rename. What exists and is no regular file (/dev/full,
+/// a pipe) is written to directly. Throws Error E_WRITE with the path and the system's reason.
 void save_atomically(const std::string& path, std::string_view text);
 
-/// Throws ConfigError E_OUTPUT if save_atomically(path) could not work. Leaves no file behind and never
-/// changes one that exists.
+/// Throws ConfigError E_OUTPUT if save_atomically(path) could not work. Leaves no file behind and
+/// never changes one that exists.
 void check_writable(const std::string& path);
 
 }  // namespace gpubench

@@ -7,8 +7,8 @@
 
 namespace gpubench {
 
-/// Throws ConfigError "origin:line:column: ..." for malformed or truncated text and for a key that is
-/// there twice in one object.
+/// Throws ConfigError "origin:line:column: ..." for malformed or truncated text and for a key that
+/// is there twice in one object.
 nlohmann::json parse_json(std::string_view text, std::string_view origin);
 
 }  // namespace gpubench

@@ -15,12 +15,13 @@ struct LibrarySearch;
 
 class SharedLibrary {
  public:
-  /// RTLD_LOCAL keeps symbols to the handle; `global` lends them to libraries that are loaded later.
+  /// RTLD_LOCAL keeps symbols to the handle; `global` lends them to libraries that are loaded
+  /// later.
   enum class Visibility { local, global };
 
-  /// Tries each soname in the folders of $GPUBENCH_LIB_PATH (a colon list), in `folders`, and then by
-  /// the loader's own path; all sonames in one place before the next place. A soname that holds a '/' is
-  /// a path: only it is tried. Not finding it is no error.
+  /// Tries each soname in the folders of $GPUBENCH_LIB_PATH (a colon list), in `folders`, and then
+  /// by the loader's own path; all sonames in one place before the next place. A soname that holds
+  /// a '/' is a path: only it is tried. Not finding it is no error.
   static LibrarySearch open(const std::vector<std::string>& sonames,
                             const std::vector<std::string>& folders = {},
                             Visibility visibility = Visibility::local);

@@ -9,7 +9,8 @@
 
 namespace gpubench {
 
-/// The candidate that `word` was probably meant to be (misspelt, or a part of it); empty if none is close.
+/// The candidate that `word` was probably meant to be (misspelt, or a part of it); empty if none is
+/// close.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 /// "; did you mean 'X'?" for the nearest candidate, or empty: the tail of an error message.

@@ -9,8 +9,8 @@
 
 namespace gpubench {
 
-/// "4096", "4K", "4KiB", "-1"; K, M, G, T with or without "iB" are binary. nullopt for anything else and
-/// for what does not fit 64 bits.
+/// "4096", "4K", "4KiB", "-1"; K, M, G, T with or without "iB" are binary. nullopt for anything
+/// else and for what does not fit 64 bits.
 std::optional<std::int64_t> parse_integer(std::string_view text);
 
 /// A finite decimal number such as "0.5", "-2" or "1e-3"; nullopt for anything else.
