@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/formulas.h"
+
+#include <string>
+#include <vector>
+
+#include "gpubench/error.h"
+#include "util/text.h"
+
+namespace gpubench {
+
+Work gemm_work(std::int64_t m, std::int64_t n, std::int64_t k, std::size_t in_bytes,
+               std::size_t out_bytes, std::size_t bias_bytes) {
+  const auto rows = static_cast<double>(m), columns = static_cast<double>(n);
+  const auto depth = static_cast<double>(k);
+  Work work;
+  work.flops = 2 * rows * columns * depth;
+  work.bytes = (rows * depth + depth * columns) * static_cast<double>(in_bytes) +
+               rows * columns * static_cast<double>(out_bytes) +
+               columns * static_cast<double>(bias_bytes);
+  work.flop_rule = "gemm:2mnk";
+  return work;
+}
+
+Work attention_work(std::int64_t batch, std::int64_t heads, std::int64_t seq, std::int64_t head_dim,
+                    bool causal, bool backward, std::size_t element_bytes) {
+  const double rows =
+      static_cast<double>(batch) * static_cast<double>(heads) * static_cast<double>(seq);
+  const auto length = static_cast<double>(seq), depth = static_cast<double>(head_dim);
+  const double kept_per_row = causal ? (length + 1) / 2 : length;  // on average
+  const double tensor_bytes = rows * depth * static_cast<double>(element_bytes);
+  const double lse_bytes = rows * 4;
+  Work work;
+  work.flops = 4 * rows * kept_per_row * depth * (backward ? 2.5 : 1);
+  work.bytes = (backward ? 8 : 4) * tensor_bytes + lse_bytes;
+  work.flop_rule =
+      std::string(causal ? "attention:causal" : "attention:4bhssd") + (backward ? "*2.5" : "");
+  return work;
+}
+
+Work memory_work(std::string_view kernel, std::uint64_t elements, std::size_t element_bytes) {
+  struct Count {
+    std::string name;
+    double arrays, flops;
+  };
+  static const std::vector<Count> kCounts{
+      {"copy", 2, 0}, {"scale", 2, 1}, {"triad", 3, 2}, {"read", 1, 1}};
+  std::vector<std::string> names;
+  for (const Count& count : kCounts) {
+    if (count.name == kernel) {
+      Work work;
+      work.flops = count.flops * static_cast<double>(elements);
+      work.bytes =
+          count.arrays * static_cast<double>(elements) * static_cast<double>(element_bytes);
+      if (work.flops > 0) work.flop_rule = "stream:" + count.name;
+      return work;
+    }
+    names.push_back(count.name);
+  }
+  throw ConfigError("unknown memory kernel '" + std::string(kernel) + "'" +
+                    suggestion(kernel, names));
+}
+
+}  // namespace gpubench

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/stopping.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "core/statistics.h"
+
+namespace gpubench {
+namespace {
+
+constexpr std::int64_t kMostBadInARow = 100;
+constexpr double kCheckGrowth = 1.2;  // each check looks at 20 % more samples than the one before
+/// Independent samples halve the interval from a quarter of the time to now; less than a tenth is
+/// stuck.
+constexpr double kPlateauShare = 0.9;
+
+/// Relative half-width of the interval of the median; infinity where there is none.
+double relative_noise(const std::vector<double>& samples) {
+  const auto interval = median_ci95(samples);
+  const double noise = interval ? (interval->high - interval->low) / 2 / median(samples)
+                                : std::numeric_limits<double>::infinity();
+  return std::isfinite(noise) ? noise : std::numeric_limits<double>::infinity();
+}
+
+/// The noise at the last check at or before `time`; infinity where there was none: nothing can be
+/// stuck yet.
+double noise_at(const std::vector<double>& times, const std::vector<double>& noises, double time) {
+  const auto after = std::upper_bound(times.begin(), times.end(), time);
+  return after == times.begin() ? std::numeric_limits<double>::infinity()
+                                : noises[static_cast<std::size_t>(after - times.begin()) - 1];
+}
+
+}  // namespace
+
+StoppingRule::StoppingRule(const SamplingPolicy& policy)
+    : policy_(policy),
+      next_check_(std::max<std::int64_t>(policy.min_samples, 3)),
+      noise_(std::numeric_limits<double>::infinity()) {}
+
+std::string StoppingRule::add(double seconds, double elapsed_s) {
+  const bool usable = std::isfinite(seconds) && seconds > 0;
+  if (usable) {
+    bad_in_a_row_ = 0;
+    samples_.push_back(seconds);
+  } else {
+    ++dropped_;
+    if (++bad_in_a_row_ >= kMostBadInARow) return "bad_timer";
+  }
+  const auto count = static_cast<std::int64_t>(samples_.size());
+  const bool long_enough = elapsed_s >= policy_.min_time_s;
+  const bool first_long_enough =
+      long_enough && (check_times_.empty() || check_times_.back() < policy_.min_time_s);
+  const bool enough = count >= std::max<std::int64_t>(policy_.min_samples, 3);
+  if (usable && enough && (count >= next_check_ || first_long_enough)) {
+    noise_ = relative_noise(samples_);
+    check_times_.push_back(elapsed_s);
+    noise_history_.push_back(noise_);
+    next_check_ = std::max<std::int64_t>(
+        count + 1, static_cast<std::int64_t>(std::ceil(static_cast<double>(count) * kCheckGrowth)));
+    if (long_enough) {
+      if (noise_ <= policy_.max_noise) return "noise";
+      const double half = noise_at(check_times_, noise_history_, elapsed_s / 2);
+      const double quarter = noise_at(check_times_, noise_history_, elapsed_s / 4);
+      if (noise_ >= kPlateauShare * half && noise_ >= kPlateauShare * quarter) return "plateau";
+    }
+  }
+  if (elapsed_s >= policy_.max_time_s) return samples_.empty() ? "bad_timer" : "max_time";
+  if (count >= policy_.max_samples) return "max_samples";
+  return {};
+}
+
+}  // namespace gpubench

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpubench/telemetry.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+
+#include "core/statistics.h"
+
+namespace gpubench {
+namespace {
+
+constexpr std::size_t kSeriesReadings = 200;
+
+/// nvml.h, nvmlClocksEventReason*.
+struct EventReason {
+  std::uint64_t bit;
+  const char* name;
+};
+constexpr std::array<EventReason, 8> kEventReasons{{{0x01, "gpu_idle"},
+                                                    {0x02, "app_clocks"},
+                                                    {0x04, "sw_power_cap"},
+                                                    {0x08, "hw_slowdown"},
+                                                    {0x10, "sync_boost"},
+                                                    {0x20, "sw_thermal"},
+                                                    {0x40, "hw_thermal"},
+                                                    {0x80, "hw_power_brake"}}};
+
+using Field = std::optional<double> TelemetryReading::*;
+
+std::vector<double> values(const std::vector<TelemetryReading>& readings, Field field) {
+  std::vector<double> found;
+  for (const TelemetryReading& reading : readings) {
+    const std::optional<double>& value = reading.*field;
+    if (value && std::isfinite(*value)) found.push_back(*value);
+  }
+  return found;
+}
+
+std::optional<double> median_of(const std::vector<double>& found) {
+  if (found.empty()) return std::nullopt;
+  return median(found);
+}
+
+std::optional<std::map<std::string, double>> throttle_shares(
+    const std::vector<TelemetryReading>& readings) {
+  std::map<std::string, double> counts;
+  double readable = 0;
+  for (const TelemetryReading& reading : readings) {
+    if (!reading.event_reasons) continue;
+    ++readable;
+    for (const EventReason& reason : kEventReasons) {
+      if (*reading.event_reasons & reason.bit) ++counts[reason.name];
+    }
+  }
+  if (readable == 0) return std::nullopt;
+  for (auto& [name, count] : counts) count /= readable;
+  return counts;
+}
+
+/// Evenly spaced readings, first and last included.
+std::vector<TelemetryReading> thinned(std::vector<TelemetryReading> readings) {
+  if (readings.size() <= kSeriesReadings) return readings;
+  std::vector<TelemetryReading> kept;
+  kept.reserve(kSeriesReadings);
+  for (std::size_t i = 0; i < kSeriesReadings; ++i) {
+    kept.push_back(readings[i * (readings.size() - 1) / (kSeriesReadings - 1)]);
+  }
+  return kept;
+}
+
+}  // namespace
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Telemetry summarize(const std::vector<TelemetryReading>& readings, double begin_s, double end_s) {
+  std::vector<TelemetryReading> window;
+  for (const TelemetryReading& reading : readings) {
+    if (reading.t_s >= begin_s && reading.t_s <= end_s) window.push_back(reading);
+  }
+  Telemetry telemetry;
+  const std::vector<double> clocks = values(window, &TelemetryReading::sm_clock_mhz);
+  telemetry.sm_clock_median_mhz = median_of(clocks);
+  if (!clocks.empty()) {
+    telemetry.sm_clock_min_mhz = *std::min_element(clocks.begin(), clocks.end());
+  }
+  telemetry.power_median_w = median_of(values(window, &TelemetryReading::power_w));
+  const std::vector<double> temperatures = values(window, &TelemetryReading::temperature_c);
+  if (!temperatures.empty()) {
+    telemetry.temperature_max_c = *std::max_element(temperatures.begin(), temperatures.end());
+  }
+  telemetry.throttle = throttle_shares(window);
+  telemetry.series = thinned(std::move(window));
+  return telemetry;
+}
+
+}  // namespace gpubench
