@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run has measured so far, in a file beside the report: one header line, then one line per case,
+// on the disk after every case. Whatever ends the process, at most the case under way is lost.
+#pragma once
+
+#include <string>
+
+#include "gpubench/report.h"
+
+namespace gpubench {
+
+class Journal {
+ public:
+  /// Starts REPORT_PATH.journal with everything of `header` but its results. A journal that is already
+  /// there (a run that did not end) is kept as REPORT_PATH.journal.old. Throws Error E_WRITE.
+  Journal(const std::string& report_path, const Report& header);
+  ~Journal();
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+
+  /// Returns once the line is on the disk. Throws Error E_WRITE.
+  void append(const Result& result);
+  /// Call when the report has been saved: the journal is no longer needed.
+  void remove() noexcept;
+
+  const std::string& path() const { return path_; }
+  /// Where an earlier run's journal was moved to; empty if there was none.
+  const std::string& kept() const { return kept_; }
+
+ private:
+  void write_line(std::string line);
+
+  std::string path_;
+  std::string kept_;
+  int file_ = -1;
+};
+
+/// The report a journal amounts to (`complete` is false). A torn last line is dropped. Throws ConfigError.
+Report read_journal(const std::string& path);
+
+}  // namespace gpubench

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/writer.h"
+
+#include <charconv>
+#include <cmath>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "report/schema.h"
+
+namespace gpubench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Bytes that are not UTF-8 become U+FFFD here, in keys and values alike, so none can be forgotten.
+std::string dump(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json text(const std::string& value) { return value.empty() ? Json() : Json(value); }
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+Json number(const std::optional<double>& value) { return value ? number(*value) : Json(); }
+
+template <class T>
+Json optional(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+/// Counts and sizes for which 0 stands for "not known".
+template <class T>
+Json positive(T value) {
+  return value > 0 ? Json(value) : Json();
+}
+
+Json hex(const std::optional<std::uint32_t>& value) {
+  return value ? Json(fmt::format("0x{:04x}", *value)) : Json();
+}
+
+Json interval(const std::optional<double>& low, const std::optional<double>& high) {
+  if (!low || !high) return Json();
+  return Json::array({number(*low), number(*high)});
+}
+
+Json numbers(const std::vector<double>& values) {
+  Json array = Json::array();
+  for (const double value : values) array.push_back(number(value));
+  return array;
+}
+
+Json numbers(const std::map<std::string, double>& values) {
+  Json object = Json::object();
+  for (const auto& [key, value] : values) object[key] = number(value);
+  return object;
+}
+
+/// All of kPeakKeys, null where there is no figure, then any other key.
+Json peak_table(const std::map<std::string, double>& values) {
+  Json object = Json::object();
+  for (const char* key : kPeakKeys) object[key] = nullptr;
+  for (const auto& [key, value] : values) object[key] = number(value);
+  return object;
+}
+
+/// A canonical integer ("4096", "-1", "0") is a JSON number, everything else a string.
+Json param_value(const std::string& value) {
+  std::int64_t integer = 0;
+  const char* end = value.data() + value.size();
+  const auto parsed = std::from_chars(value.data(), end, integer);
+  const bool canonical =
+      parsed.ec == std::errc() && parsed.ptr == end && std::to_string(integer) == value;
+  return canonical ? Json(integer) : Json(value);
+}
+
+Json to_value(const DeviceSpec& spec) {
+  Json object;
+  object["name"] = text(spec.marketing_name);
+  object["dense_tflops"] = peak_table(spec.dense_tflops);
+  object["flops_per_clk_per_sm"] = peak_table(spec.flops_per_clk_per_sm);
+  object["memory_gb_per_s"] = number(spec.memory_gb_per_s);
+  object["nvlink_gb_per_s"] = number(spec.nvlink_gb_per_s);
+  object["pcie_gb_per_s"] = number(spec.pcie_gb_per_s);
+  object["tdp_w"] = number(spec.tdp_w);
+  object["sm_count"] = optional(spec.sm_count);
+  object["sources"] = spec.sources;
+  return object;
+}
+
+Json to_value(const ReportDevice& device) {
+  const DeviceInfo& info = device.info;
+  const auto& spec = device.match.spec;
+  Json object;
+  object["index"] = info.index;
+  object["name"] = text(info.name);
+  object["uuid"] = text(info.uuid);
+  object["pci_id"] = text(info.pci_id);
+  object["pci_device"] = hex(info.pci_device);
+  object["pci_subsystem"] = hex(info.pci_subsystem);
+  object["arch"] = info.arch();
+  object["sku"] = spec ? text(spec->id) : Json();
+  object["match_rule"] = text(device.match.rule);
+  object["sm_count"] = positive(info.sm_count);
+  object["memory_bytes"] = positive(info.memory_bytes);
+  object["l2_bytes"] = positive(info.l2_bytes);
+  object["max_sm_clock_mhz"] = number(info.max_sm_clock_mhz);
+  object["memory_clock_mhz"] = number(info.memory_clock_mhz);
+  object["bus_bits"] = optional(info.bus_bits);
+  object["power_limit_w"] = number(info.power_limit_w);
+  object["default_power_limit_w"] = number(info.default_power_limit_w);
+  object["pcie"] = {{"gen", optional(info.pcie_gen)},
+                    {"width", optional(info.pcie_width)},
+                    {"max_gen", optional(info.pcie_max_gen)},
+                    {"max_width", optional(info.pcie_max_width)}};
+  object["ecc"] = {{"enabled", optional(info.ecc_enabled)}};
+  object["mig"] = optional(info.mig);
+  object["nvlinks"] = nullptr;
+  object["compute_mode"] = text(info.compute_mode);
+  object["spec"] = spec ? to_value(*spec) : Json();
+  return object;
+}
+
+Json sampling_value(const Measurement& measurement) {
+  Json object;
+  object["kind"] = text(measurement.kind);
+  object["batch"] = measurement.batch;
+  object["paired"] = false;
+  object["warmup_s"] = number(measurement.warmup_s);
+  object["duration_s"] = number(measurement.end_s - measurement.begin_s);
+  object["dropped"] = measurement.dropped;
+  object["launch_bound"] = measurement.launch_bound;
+  return object;
+}
+
+Json to_value(const Check& check) {
+  Json object;
+  object["passed"] = check.passed;
+  object["error"] = number(check.error);
+  object["tolerance"] = number(check.tolerance);
+  object["reference"] = text(check.reference);
+  object["detail"] = text(check.detail);
+  return object;
+}
+
+Json to_value(const Work& work) {
+  Json object;
+  object["flops"] = number(work.flops);
+  object["bytes"] = number(work.bytes);
+  object["items"] = number(work.items);
+  object["item_name"] = text(work.item_name);
+  return object;
+}
+
+Json to_value(const Stats& stats) {
+  Json object;
+  object["median"] = number(stats.median);
+  object["p05"] = number(stats.p05);
+  object["p95"] = number(stats.p95);
+  object["mean"] = number(stats.mean);
+  object["stdev"] = number(stats.stdev);
+  object["ci95"] = interval(stats.ci95_low, stats.ci95_high);
+  object["n"] = stats.n;
+  object["stop"] = text(stats.stop);
+  return object;
+}
+
+Json to_value(const Rate& rate) {
+  Json object;
+  object["tflops"] = number(rate.tflops);
+  object["gb_per_s"] = number(rate.gb_per_s);
+  object["items_per_s"] = number(rate.items_per_s);
+  object["algbw_gb_per_s"] = number(rate.algbw_gb_per_s);
+  object["busbw_gb_per_s"] = number(rate.busbw_gb_per_s);
+  return object;
+}
+
+Json to_value(const Peak& peak) {
+  Json object;
+  object["dtype"] = text(peak.dtype);
+  object["datasheet_pct"] = number(peak.datasheet_pct);
+  object["at_clock_pct"] = number(peak.at_clock_pct);
+  object["memory_pct"] = number(peak.memory_pct);
+  object["of_measured_roof_pct"] = number(peak.of_measured_roof_pct);
+  object["bound"] = text(peak.bound);
+  return object;
+}
+
+Json series_value(const std::vector<TelemetryReading>& readings, double origin_s) {
+  Json object;
+  for (const char* key :
+       {"t_s", "sm_clock_mhz", "memory_clock_mhz", "power_w", "temperature_c", "event_reasons"}) {
+    object[key] = Json::array();
+  }
+  for (const TelemetryReading& reading : readings) {
+    // Microseconds are far below the reading period; more digits would be noise in the file.
+    object["t_s"].push_back(number(std::round((reading.t_s - origin_s) * 1e6) / 1e6));
+    object["sm_clock_mhz"].push_back(number(reading.sm_clock_mhz));
+    object["memory_clock_mhz"].push_back(number(reading.memory_clock_mhz));
+    object["power_w"].push_back(number(reading.power_w));
+    object["temperature_c"].push_back(number(reading.temperature_c));
+    object["event_reasons"].push_back(optional(reading.event_reasons));
+  }
+  return object;
+}
+
+Json to_value(const Telemetry& telemetry, double origin_s) {
+  Json object;
+  object["sm_clock_mhz"] = {{"median", number(telemetry.sm_clock_median_mhz)},
+                            {"min", number(telemetry.sm_clock_min_mhz)}};
+  object["power_w"] = number(telemetry.power_median_w);
+  object["energy_j_per_iteration"] = number(telemetry.energy_j_per_iteration);
+  object["temperature_c"] = number(telemetry.temperature_max_c);
+  object["throttle"] = telemetry.throttle ? numbers(*telemetry.throttle) : Json();
+  object["gpm"] = nullptr;
+  object["series"] = series_value(telemetry.series, origin_s);
+  return object;
+}
+
+/// What was measured. A case that did not run has no numbers, whatever its struct still holds.
+void add_measured(Json& object, const Result& result) {
+  const bool ran = result.status != Status::skipped && result.status != Status::not_run;
+  const auto& measurement = result.measurement;
+  object["sampling"] = ran && measurement ? sampling_value(*measurement) : Json();
+  object["flop_rule"] = ran && result.work ? text(result.work->flop_rule) : Json();
+  object["check"] = ran && result.check ? to_value(*result.check) : Json();
+  object["work"] = ran && result.work ? to_value(*result.work) : Json();
+  object["memory"] = {{"peak_bytes", ran ? optional(result.peak_memory_bytes) : Json()},
+                      {"workspace_bytes", ran ? optional(result.workspace_bytes) : Json()}};
+  object["time_s"] = ran && result.time_s ? to_value(*result.time_s) : Json();
+  object["samples_s"] = ran && measurement ? numbers(measurement->samples_s) : Json();
+  object["rate"] = to_value(ran ? result.rate : Rate{});
+  object["peak"] = to_value(ran ? result.peak : Peak{});
+  object["telemetry"] = ran && result.telemetry
+                            ? to_value(*result.telemetry, measurement ? measurement->begin_s : 0)
+                            : Json();
+  object["model"] = nullptr;
+}
+
+Json to_value(const Result& result) {
+  Json object;
+  object["id"] = result.id;
+  object["workload"] = result.workload;
+  object["params"] = Json::object();
+  for (const auto& [key, value] : result.params) object["params"][key] = param_value(value);
+  object["device"] = result.device;
+  object["impl"] = text(result.impl);
+  object["algorithm"] = text(result.algorithm);
+  object["compute_type"] = text(result.compute_type);
+  object["emulated"] = result.emulated;
+  object["status"] = std::string(to_string(result.status));
+  object["reason"] = result.status == Status::ok ? Json()
+                                                 : Json{{"code", text(result.reason.code)},
+                                                        {"message", text(result.reason.message)}};
+  object["warnings"] = result.warnings;
+  object["remarks"] = result.remarks;
+  object["reproduce"] = text(result.reproduce);
+  object["cache"] = text(result.cache);
+  object["data"] = {{"dist", text(result.data_dist)}, {"seed", result.data_seed}};
+  object["mode"] = text(result.mode);
+  add_measured(object, result);
+  return object;
+}
+
+Json to_value(const Comparison& comparison) {
+  Json object;
+  object["a"] = comparison.a;
+  object["b"] = comparison.b;
+  object["device"] = comparison.device;
+  object["ratio"] = number(comparison.ratio);
+  object["ci95"] = interval(comparison.ci95_low, comparison.ci95_high);
+  object["verdict"] = text(comparison.verdict);
+  return object;
+}
+
+Json to_value(const Summary& summary) {
+  Json object;
+  object["ok"] = summary.ok;
+  object["skipped"] = summary.skipped;
+  object["failed"] = summary.failed;
+  object["wrong"] = summary.wrong;
+  object["timeout"] = summary.timeout;
+  object["not_run"] = summary.not_run;
+  object["wall_s"] = number(summary.wall_s);
+  return object;
+}
+
+Json libraries_value(const std::map<std::string, LibraryVersion>& libraries) {
+  Json object;
+  for (const char* key : kLibraryKeys) object[key] = {{"version", nullptr}, {"path", nullptr}};
+  for (const auto& [key, library] : libraries) {
+    object[key] = {{"version", text(library.version)}, {"path", text(library.path)}};
+  }
+  return object;
+}
+
+/// Everything before `results`.
+Json header_value(const Report& report) {
+  Json object;
+  object["schema"] = kReportSchema;
+  object["created"] = text(report.created);
+  object["complete"] = report.complete;
+  object["command"] = report.command;
+  const BuildInfo& build = report.gpubench;
+  object["gpubench"] = {
+      {"version", text(build.version)},
+      {"git", text(build.git)},
+      {"binary_sha256", text(build.binary_sha256)},
+      {"build",
+       {{"cuda", text(build.cuda)}, {"compiler", text(build.compiler)}, {"archs", build.archs}}}};
+  object["host"] = {{"name", text(report.host.name)},
+                    {"cpu", text(report.host.cpu)},
+                    {"cores", positive(report.host.cores)},
+                    {"memory_bytes", positive(report.host.memory_bytes)},
+                    {"os", text(report.host.os)}};
+  object["libraries"] = libraries_value(report.libraries);
+  object["world"] = {{"size", report.world_size}, {"nodes", report.world_nodes}};
+  object["environment"] = Json::object();
+  for (const auto& [key, value] : report.environment) object["environment"][key] = value;
+  object["devices"] = Json::array();
+  for (const ReportDevice& device : report.devices) object["devices"].push_back(to_value(device));
+  object["suite"] = {{"name", text(report.suite.name)},
+                     {"sha256", text(report.suite.sha256)},
+                     {"policy", numbers(report.suite.policy)}};
+  return object;
+}
+
+/// Indents by one space; an array of plain values (thousands of samples) stays on its line.
+void write_indented(const Json& value, std::size_t depth, std::string& out) {
+  const bool container = value.is_structured() && !value.empty();
+  bool flat = !container;
+  if (value.is_array()) {
+    flat = true;
+    for (const Json& element : value) flat = flat && !element.is_structured();
+  }
+  if (flat) {
+    out += dump(value);
+    return;
+  }
+  out += value.is_object() ? '{' : '[';
+  bool first = true;
+  for (const auto& item : value.items()) {
+    out += first ? "\n" : ",\n";
+    first = false;
+    out.append(depth + 1, ' ');
+    if (value.is_object()) out += dump(item.key()) + ": ";
+    write_indented(item.value(), depth + 1, out);
+  }
+  out += '\n';
+  out.append(depth, ' ');
+  out += value.is_object() ? '}' : ']';
+}
+
+}  // namespace
+
+std::string to_json(const Report& report) {
+  Json object = header_value(report);
+  object["results"] = Json::array();
+  for (const Result& result : report.results) object["results"].push_back(to_value(result));
+  object["comparisons"] = Json::array();
+  for (const Comparison& comparison : report.comparisons) {
+    object["comparisons"].push_back(to_value(comparison));
+  }
+  object["summary"] = report.summary ? to_value(*report.summary) : Json();
+  std::string out;
+  write_indented(object, 0, out);
+  out += '\n';
+  return out;
+}
+
+std::string result_line(const Result& result) { return dump(to_value(result)); }
+
+std::string header_line(const Report& report) { return dump(header_value(report)); }
+
+}  // namespace gpubench
