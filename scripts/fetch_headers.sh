@@ -13,12 +13,15 @@ if [[ -f $target/include/cudnn_frontend.h && -f $target/include/nvml.h ]] &&
   cmp -s "$requirements" "$stamp"; then
   exit 0
 fi
-if ! command -v python3 > /dev/null; then
-  echo "fetch_headers: python3 not found; install it (Debian: python3 python3-pip)" >&2
-  exit 2
-fi
-if ! python3 -m pip --version > /dev/null 2>&1; then
-  echo "fetch_headers: python3 has no pip; install it (Debian: apt-get install python3-pip," \
+python=
+for candidate in python3 /usr/bin/python3; do
+  if command -v "$candidate" > /dev/null && "$candidate" -m pip --version > /dev/null 2>&1; then
+    python=$candidate
+    break
+  fi
+done
+if [[ -z $python ]]; then
+  echo "fetch_headers: no python3 with pip; install it (Debian: apt-get install python3-pip," \
     "elsewhere: python3 -m ensurepip)" >&2
   exit 2
 fi
@@ -30,16 +33,16 @@ trap 'rm -rf "$work"' EXIT
 # Headers are the same in every wheel; a fixed platform and version let any python fetch them, and
 # make the digest one number. --require-hashes refuses anything else.
 echo "fetch_headers: fetching $(sed -n 's/^\([a-z].*\) \\$/\1/p' "$requirements" | tr '\n' ' ')" >&2
-if ! python3 -m pip download --quiet --disable-pip-version-check --no-deps --require-hashes \
+if ! "$python" -m pip download --quiet --disable-pip-version-check --no-deps --require-hashes \
   --only-binary=:all: --implementation cp --python-version 3.11 \
   --platform manylinux_2_28_x86_64 --platform manylinux2014_x86_64 \
   --dest "$work" --requirement "$requirements" >&2; then
   echo "fetch_headers: pip could not fetch the packages of $requirements (is there a network or a" \
-    "package mirror? 'python3 -m pip config list' shows what pip uses)" >&2
+    "package mirror? '$python -m pip config list' shows what pip uses)" >&2
   exit 1
 fi
 
-python3 - "$work" << 'PYTHON'
+"$python" - "$work" << 'PYTHON'
 """Unpacks the header files of the wheels in a folder into its include/."""
 import pathlib
 import sys
