@@ -150,10 +150,10 @@ std::map<std::string, std::string> shown_conditions(const Conditions& conditions
 }
 
 bool matches(const Case& candidate, const std::string& pattern) {
-  const std::string& id = candidate.id;
-  if (!is_glob(pattern)) return id.find(pattern) != std::string::npos;
-  // Every id has a '?' before its parameters: a '?' in a pattern matches it as any character does.
-  return glob_match(pattern, id) || glob_match(pattern, candidate.workload->name);
+  // Every id has a '?' before its parameters, so a part of an id may look like a glob.
+  if (candidate.id.find(pattern) != std::string::npos) return true;
+  return is_glob(pattern) &&
+         (glob_match(pattern, candidate.id) || glob_match(pattern, candidate.workload->name));
 }
 
 }  // namespace
