@@ -26,6 +26,10 @@ struct OpJobSpec {
   JobInfo info;           ///< impl, compute_type, emulated, peak_dtype; the rest is filled in
   ReferenceFn reference;
   std::string reference_name;  ///< "double on the device, every element"
+  /// Run once, after every set is filled and before anything else runs: overwrites inputs that can't be
+  /// random (attention's backward needs the O and LSE of its Q, K, V). Leaves all sets alike; may allocate
+  /// for as long as it runs.
+  std::function<void(Stream&, const OperandSets&)> prepare_inputs = {};
 };
 
 class OpJob : public Job {

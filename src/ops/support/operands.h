@@ -21,6 +21,10 @@ struct Operand {
   std::size_t count = 0;      ///< elements
   double scale = 1;           ///< inputs: normal has this standard deviation, uniform is in [-scale, scale]
   double tolerance = 0;       ///< outputs: bound on |out - ref| / (|ref| + rms(ref))
+  /// Outputs whose rows differ much in size (causal attention: row i averages i values) are held to the rms
+  /// of each row of `row` elements (count is a multiple), or to 1 % of the whole's where that is more. 0: one
+  /// rms for all.
+  std::size_t row = 0;
 };
 
 /// What `dtype` is stored as on the device: itself on a GPU (tf32 as fp32), fp32 on the cpu device.
