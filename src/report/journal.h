@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run has measured so far, in a file beside the report: one header line, then one line per case,
-// on the disk after every case. Whatever ends the process, at most the case under way is lost.
+// What a run has measured so far, in a file beside the report: one header line, then one line per
+// case, on the disk after every case. Whatever ends the process, at most the case under way is
+// lost.
 #pragma once
 
 #include <string>
@@ -11,8 +12,9 @@ namespace gpubench {
 
 class Journal {
  public:
-  /// Starts REPORT_PATH.journal with everything of `header` but its results. A journal that is already
-  /// there (a run that did not end) is kept as REPORT_PATH.journal.old. Throws Error E_WRITE.
+  /// Starts REPORT_PATH.journal with everything of `header` but its results. A journal that is
+  /// already there (a run that did not end) is kept as REPORT_PATH.journal.old. Throws Error
+  /// E_WRITE.
   Journal(const std::string& report_path, const Report& header);
   ~Journal();
   Journal(const Journal&) = delete;
@@ -35,7 +37,8 @@ class Journal {
   int file_ = -1;
 };
 
-/// The report a journal amounts to (`complete` is false). A torn last line is dropped. Throws ConfigError.
+/// The report a journal amounts to (`complete` is false). A torn last line is dropped. Throws
+/// ConfigError.
 Report read_journal(const std::string& path);
 
 }  // namespace gpubench

@@ -27,9 +27,9 @@ class JsonNode {
   /// Throws where null.
   JsonNode required(const char* key) const;
 
-  std::string text() const;              ///< empty for null
-  bool boolean(bool fallback) const;     ///< `fallback` for null
-  double real() const;                   ///< NaN for null
+  std::string text() const;           ///< empty for null
+  bool boolean(bool fallback) const;  ///< `fallback` for null
+  double real() const;                ///< NaN for null
   std::optional<double> optional_real() const;
   std::optional<bool> optional_boolean() const;
   template <class T>
@@ -42,7 +42,7 @@ class JsonNode {
   /// Empty for null.
   std::vector<JsonNode> elements() const;
   std::map<std::string, JsonNode> members() const;
-  std::vector<double> reals() const;     ///< null elements are NaN
+  std::vector<double> reals() const;  ///< null elements are NaN
   std::vector<std::string> texts() const;
   std::map<std::string, double> real_map() const;  ///< null members are left out
 

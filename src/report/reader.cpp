@@ -124,7 +124,8 @@ Measurement read_measurement(const JsonNode& result) {
   measurement.batch = sampling["batch"].integer<std::int64_t>(1);
   measurement.dropped = sampling["dropped"].integer<std::int64_t>();
   measurement.warmup_s = sampling["warmup_s"].real();
-  measurement.end_s = sampling["duration_s"].real();  // the time base of a report is the first sample
+  measurement.end_s =
+      sampling["duration_s"].real();  // the time base of a report is the first sample
   measurement.launch_bound = sampling["launch_bound"].boolean(false);
   measurement.stop = result["time_s"]["stop"].text();
   return measurement;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON "gpubench.report/1" to a Report; the inverse of writer.h. Keys that are not known are ignored
-// (a newer minor version adds some), keys that are missing count as null.
+// JSON "gpubench.report/1" to a Report; the inverse of writer.h. Keys that are not known are
+// ignored (a newer minor version adds some), keys that are missing count as null.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace gpubench {
 
-/// Throws ConfigError: file:line:column for text that is not JSON, the schema that is not ours, or the
-/// JSON path of a value of the wrong type.
+/// Throws ConfigError: file:line:column for text that is not JSON, the schema that is not ours, or
+/// the JSON path of a value of the wrong type.
 Report read_report(const std::string& path);
 
 /// The same for text; `origin` names it in errors. JSON null for a plain double is read as NaN.

@@ -18,7 +18,8 @@ Summary count_results(const std::vector<Result>& results, double wall_s);
 /// "27 ok, 1 skipped".
 std::string summary_text(const Summary& summary);
 
-/// "NVIDIA H200 (H200 SXM 141GB)": the name the device reports, and its catalogue entry if it has one.
+/// "NVIDIA H200 (H200 SXM 141GB)": the name the device reports, and its catalogue entry if it has
+/// one.
 std::string device_text(const ReportDevice& device);
 
 }  // namespace gpubench

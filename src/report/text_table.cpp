@@ -8,9 +8,9 @@
 namespace gpubench {
 namespace {
 
-constexpr std::size_t kGap = 2;            // cells between columns
-constexpr std::size_t kNoteIndent = 4;     // of notes and of wrapped lines of the first column
-constexpr std::size_t kLeastFirst = 24;    // the first column is not made narrower than this
+constexpr std::size_t kGap = 2;          // cells between columns
+constexpr std::size_t kNoteIndent = 4;   // of notes and of wrapped lines of the first column
+constexpr std::size_t kLeastFirst = 24;  // the first column is not made narrower than this
 
 /// The code point at `at` of valid UTF-8; moves `at` behind it.
 char32_t next_code_point(std::string_view text, std::size_t& at) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Aligned columns for a terminal, or the same as Markdown. Text from a report may hold anything: bytes
-// that are not UTF-8 and control characters are replaced, widths are counted in terminal cells.
+// Aligned columns for a terminal, or the same as Markdown. Text from a report may hold anything:
+// bytes that are not UTF-8 and control characters are replaced, widths are counted in terminal
+// cells.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/writer.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "report/schema.h"

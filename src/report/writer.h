@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Report as JSON "gpubench.report/1". Every key of the schema is there; what is not known is null.
-// The text is valid UTF-8 whatever the strings hold, and does not depend on the locale.
+// A Report as JSON "gpubench.report/1". Every key of the schema is there; what is not known is
+// null. The text is valid UTF-8 whatever the strings hold, and does not depend on the locale.
 #pragma once
 
 #include <string>

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/derive.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "analysis/roof.h"
+#include "core/statistics.h"
+
+namespace gpubench {
+namespace {
+
+/// A power cap in fewer readings than this changes the median too little to be worth a warning.
+constexpr double kPowerCapShare = 0.05;
+/// Set limits are whole watts; the driver reads them back with a rounding error.
+constexpr double kPowerTolerance_w = 0.5;
+
+void warn_if(Result& result, bool holds, const char* code) {
+  if (holds && !has_warning(result, code)) result.warnings.push_back(code);
+}
+
+std::optional<double> percent(const std::optional<double>& value, const std::optional<double>& of) {
+  if (!value || !of) return std::nullopt;
+  return 100 * *value / *of;
+}
+
+Rate rates(const Work& work, double seconds) {
+  Rate rate;
+  if (work.flops > 0) rate.tflops = work.flops / seconds / 1e12;
+  if (work.bytes > 0) rate.gb_per_s = work.bytes / seconds / 1e9;
+  if (work.items > 0) rate.items_per_s = work.items / seconds;
+  return rate;
+}
+
+/// Which of the two published peaks takes longer for this work; empty where one of them is not
+/// known.
+std::string binding_roof(const Work& work, const std::optional<double>& tflops,
+                         const std::optional<double>& gb_per_s, bool has_dtype) {
+  if (work.bytes > 0 && gb_per_s && (work.flops <= 0 || !has_dtype)) return "memory";
+  if (work.flops > 0 && tflops && work.bytes <= 0) return "compute";
+  if (work.flops <= 0 || work.bytes <= 0 || !tflops || !gb_per_s) return {};
+  const double compute_s = work.flops / (*tflops * 1e12);
+  const double memory_s = work.bytes / (*gb_per_s * 1e9);
+  return compute_s >= memory_s ? "compute" : "memory";
+}
+
+void fill_peak(Result& result, const ReportDevice& device) {
+  Peak peak;
+  peak.dtype = result.peak.dtype;
+  if (!result.emulated && device.info.kind == DeviceKind::cuda) {
+    const auto datasheet = datasheet_tflops(device, peak.dtype);
+    const auto bandwidth = memory_gb_per_s(device);
+    const auto clock =
+        result.telemetry ? result.telemetry->sm_clock_median_mhz : std::optional<double>();
+    peak.datasheet_pct = percent(result.rate.tflops, datasheet);
+    peak.at_clock_pct = percent(result.rate.tflops, tflops_at_clock(device, peak.dtype, clock));
+    peak.memory_pct = percent(result.rate.gb_per_s, bandwidth);
+    peak.bound = binding_roof(*result.work, datasheet, bandwidth, !peak.dtype.empty());
+  }
+  result.peak = peak;
+}
+
+void warn_of_numbers(Result& result) {
+  const Peak& peak = result.peak;
+  warn_if(result, peak.at_clock_pct && *peak.at_clock_pct > 100, "W_ABOVE_CLOCK_PEAK");
+  warn_if(result, peak.datasheet_pct && *peak.datasheet_pct > 100, "W_ABOVE_DATASHEET");
+  warn_if(result, peak.memory_pct && *peak.memory_pct > 100 && result.cache == "cold",
+          "W_CACHE_RESIDENT");
+}
+
+void warn_of_device(Result& result, const ReportDevice& device) {
+  if (device.info.kind != DeviceKind::cuda) return;
+  warn_if(result, !device.match.spec, "W_UNKNOWN_DEVICE");
+  warn_if(result, !result.telemetry, "W_NO_NVML");
+  const auto seen = [&](std::initializer_list<const char*> reasons, double more_than) {
+    const auto share = throttle_share(result, reasons);
+    return share && *share > more_than;
+  };
+  warn_if(result, seen({"sw_power_cap"}, kPowerCapShare), "W_POWER_CAP");
+  warn_if(result, seen({"sw_thermal", "hw_thermal"}, 0), "W_THERMAL");
+  warn_if(result, seen({"hw_slowdown", "hw_power_brake"}, 0), "W_HW_SLOWDOWN");
+  const auto& limit = device.info.power_limit_w;
+  const auto& usual = device.info.default_power_limit_w;
+  warn_if(result, limit && usual && *limit < *usual - kPowerTolerance_w, "W_POWER_LIMIT_REDUCED");
+}
+
+void warn_of_conditions(Result& result) {
+  const Measurement& measurement = *result.measurement;
+  // The other ends of sampling mean that the target was reached or could not be reached any closer.
+  warn_if(result, measurement.stop == "max_time" || measurement.stop == "max_samples",
+          "W_NOT_CONVERGED");
+  warn_if(result, measurement.launch_bound, "W_LAUNCH_BOUND");
+  warn_if(result, !(measurement.warmup_s > 0), "W_NO_WARMUP");
+  warn_if(result, result.data_dist == "zeros" || result.data_dist == "ones", "W_LOW_ENTROPY_DATA");
+}
+
+}  // namespace
+
+bool has_warning(const Result& result, const char* code) {
+  return std::find(result.warnings.begin(), result.warnings.end(), code) != result.warnings.end();
+}
+
+std::optional<double> throttle_share(const Result& result,
+                                     std::initializer_list<const char*> reasons) {
+  if (!result.telemetry || !result.telemetry->throttle) return std::nullopt;
+  double share = 0;  // reasons never seen are left out of the map
+  for (const char* reason : reasons) {
+    const auto found = result.telemetry->throttle->find(reason);
+    if (found != result.telemetry->throttle->end()) share = std::max(share, found->second);
+  }
+  return share;
+}
+
+std::optional<double> relative_half_width(const Stats& stats) {
+  if (!stats.ci95_low || !stats.ci95_high || !(stats.median > 0)) return std::nullopt;
+  return (*stats.ci95_high - *stats.ci95_low) / 2 / stats.median;
+}
+
+void derive(Result& result, const ReportDevice& device) {
+  result.time_s.reset();
+  result.rate = {};
+  Peak unknown;
+  unknown.dtype = result.peak.dtype;
+  result.peak = unknown;
+  if (!result.measurement || result.status == Status::skipped || result.status == Status::not_run) {
+    return;
+  }
+  result.time_s = compute_stats(result.measurement->samples_s, result.measurement->stop);
+  if (!result.time_s) return;
+  if (result.work) {
+    result.rate = rates(*result.work, result.time_s->median);
+    fill_peak(result, device);
+    warn_of_numbers(result);
+  }
+  warn_of_device(result, device);
+  warn_of_conditions(result);
+}
+
+}  // namespace gpubench

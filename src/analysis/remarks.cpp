@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/remarks.h"
+
+#include <fmt/format.h>
+
+#include "analysis/derive.h"
+#include "analysis/roof.h"
+#include "util/text.h"
+
+namespace gpubench {
+namespace {
+
+constexpr double kLowPct = 60;
+/// Some tens of launch overheads: below it, filling and draining the SMs takes much of the time.
+constexpr double kSmall_s = 20e-6;
+/// Clocks step by 15 MHz and wander; below this share of the highest one it counts as low.
+constexpr double kLowClock = 0.9;
+
+class Remarks {
+ public:
+  Remarks(const Result& result, const ReportDevice& device) : result_(result), device_(device) {}
+
+  std::vector<std::string> take() {
+    faults();
+    limits();
+    size_and_implementation();
+    conditions();
+    missing();
+    return std::move(lines_);
+  }
+
+ private:
+  template <class... Args>
+  void say(fmt::format_string<Args...> format, Args&&... args) {
+    lines_.push_back(fmt::format(format, std::forward<Args>(args)...));
+  }
+  bool warned(const char* code) const { return has_warning(result_, code); }
+
+  std::optional<double> clock_mhz() const {
+    return result_.telemetry ? result_.telemetry->sm_clock_median_mhz : std::nullopt;
+  }
+
+  /// ", SM clock 1440 of 1980 MHz", as far as known.
+  std::string clock_text() const {
+    const auto clock = clock_mhz();
+    if (!clock) return {};
+    const auto& highest = device_.info.max_sm_clock_mhz;
+    return highest ? fmt::format(", SM clock {:.0f} of {:.0f} MHz", *clock, *highest)
+                   : fmt::format(", SM clock {:.0f} MHz", *clock);
+  }
+
+  double share_pct(std::initializer_list<const char*> reasons) const {
+    return 100 * throttle_share(result_, reasons).value_or(0);
+  }
+
+  void faults() {
+    const Peak& peak = result_.peak;
+    if (warned("W_ABOVE_CLOCK_PEAK") && peak.at_clock_pct) {
+      say("a fault of the measurement, don't use this number: {:.1f} % of what {} SMs can do at "
+          "the "
+          "measured clock of {:.0f} MHz",
+          *peak.at_clock_pct, device_.info.sm_count, clock_mhz().value_or(0));
+    }
+    if (warned("W_ABOVE_DATASHEET") && peak.datasheet_pct) {
+      const auto assumed = datasheet_clock_mhz(device_, peak.dtype);
+      say("above the datasheet's {:.1f} TFLOP/s{}{}",
+          datasheet_tflops(device_, peak.dtype).value_or(0),
+          assumed ? fmt::format(", which stands for {:.0f} MHz", *assumed) : std::string(),
+          clock_text());
+    }
+    if (!warned("W_CACHE_RESIDENT")) return;
+    if (peak.memory_pct && *peak.memory_pct > 100) {
+      say("apparently {:.0f} GB/s, {:.0f} % of the memory's peak: part of the data came from the "
+          "cache "
+          "although cold was asked for",
+          result_.rate.gb_per_s.value_or(0), *peak.memory_pct);
+    } else {
+      say("the data may have stayed in the cache although cold was asked for");
+    }
+  }
+
+  void limits() {
+    if (warned("W_POWER_CAP")) {
+      const auto& limit = device_.info.power_limit_w;
+      say("power-capped: at {} in {:.0f} % of readings{}",
+          limit ? fmt::format("the {:.0f} W limit", *limit) : std::string("the power limit"),
+          share_pct({"sw_power_cap"}), clock_text());
+    }
+    if (warned("W_THERMAL")) {
+      const auto temperature = result_.telemetry->temperature_max_c;
+      say("slowed down by heat in {:.0f} % of readings{}{}",
+          share_pct({"sw_thermal", "hw_thermal"}),
+          temperature ? fmt::format(", up to {:.0f} C", *temperature) : std::string(),
+          clock_text());
+    }
+    if (warned("W_HW_SLOWDOWN")) {
+      say("slowed down by the hardware in {:.0f} % of readings (power supply or cooling: have the "
+          "machine checked){}",
+          share_pct({"hw_slowdown", "hw_power_brake"}), clock_text());
+    }
+    if (warned("W_POWER_LIMIT_REDUCED")) {
+      const double limit = device_.info.power_limit_w.value_or(0);
+      const double usual = device_.info.default_power_limit_w.value_or(0);
+      say("the power limit is set to {:.0f} W, {:.0f} % of the default {:.0f} W", limit,
+          100 * limit / usual, usual);
+    }
+    const auto clock = clock_mhz();
+    const auto& highest = device_.info.max_sm_clock_mhz;
+    const bool explained = warned("W_POWER_CAP") || warned("W_THERMAL") || warned("W_HW_SLOWDOWN");
+    if (clock && highest && *clock < kLowClock * *highest && !explained && is_low()) {
+      say("SM clock only {:.0f} of {:.0f} MHz, and neither power nor heat is the reason: are the "
+          "clocks "
+          "locked? (nvidia-smi -q -d CLOCK)",
+          *clock, *highest);
+    }
+  }
+
+  /// Below 60 % of the roof that binds.
+  bool is_low() const {
+    const Peak& peak = result_.peak;
+    const auto& pct = peak.bound == "memory" ? peak.memory_pct : peak.datasheet_pct;
+    return pct && *pct < kLowPct;
+  }
+
+  void size_and_implementation() {
+    const Peak& peak = result_.peak;
+    const bool memory = peak.bound == "memory";
+    if (warned("W_LAUNCH_BOUND")) {
+      say("the device waited for the host's launches: the time is the host's, not the kernel's; a "
+          "larger "
+          "size or an idle host helps");
+    }
+    if (memory && peak.datasheet_pct && *peak.datasheet_pct < kLowPct && peak.memory_pct) {
+      say("memory-bound at this size: {:.0f} GB/s is {:.0f} % of the memory's peak",
+          result_.rate.gb_per_s.value_or(0), *peak.memory_pct);
+    }
+    if (!is_low() || warned("W_LAUNCH_BOUND")) return;
+    if (result_.time_s->median < kSmall_s) {
+      say("too small to fill the GPU: one iteration takes {} on {} SMs",
+          format_time(result_.time_s->median), device_.info.sm_count);
+    } else if (memory) {
+      say("{:.0f} % of the memory's peak although memory binds: {} is what limits here",
+          *peak.memory_pct, implementation());
+    } else if (peak.at_clock_pct && *peak.at_clock_pct < kLowPct) {
+      say("{:.0f} % even at the measured clock: not power or clock but {} limits at this size",
+          *peak.at_clock_pct, implementation());
+    }
+  }
+
+  std::string implementation() const {
+    return result_.impl.empty() ? "the implementation"
+                                : "the implementation (" + result_.impl + ")";
+  }
+
+  void conditions() {
+    if (warned("W_NOT_CONVERGED")) {
+      const auto half = relative_half_width(*result_.time_s);
+      say("not converged after {} samples{}: the machine is noisy, or --min-time is too short",
+          result_.time_s->n,
+          half ? fmt::format(", the median is known to ±{:.1f} %", 100 * *half) : std::string());
+    }
+    if (warned("W_LOW_ENTROPY_DATA")) {
+      say("the data are all {}, which saves power: faster than with real data", result_.data_dist);
+    }
+    if (warned("W_NO_WARMUP")) {
+      say("no warm-up: the clocks of the first moments can't be sustained");
+    }
+    if (result_.emulated) {
+      say("emulated: operands rounded to the type, computed in {}; no measure of hardware for this "
+          "type",
+          result_.compute_type.empty() ? "another" : result_.compute_type);
+    }
+  }
+
+  void missing() {
+    if (warned("W_UNKNOWN_DEVICE")) {
+      say("no percentages: the device is not in the catalogue ({})", device_.match.rule);
+    }
+    if (warned("W_NO_NVML")) {
+      say("no clocks, power or percentage at clock: NVML could not be used (gpubench doctor says "
+          "why)");
+    }
+  }
+
+  const Result& result_;
+  const ReportDevice& device_;
+  std::vector<std::string> lines_;
+};
+
+}  // namespace
+
+std::vector<std::string> remarks(const Result& result, const ReportDevice& device) {
+  if (!result.time_s) return {};
+  return Remarks(result, device).take();
+}
+
+}  // namespace gpubench
