@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Job of every op: rotating operands, one plan, verification of every set against one reference, and
-// planted faults for testing that verification.
+// The Job of every op: rotating operands, one plan, verification of every set against one
+// reference, and planted faults for testing that verification.
 #pragma once
 
 #include <functional>
@@ -14,21 +14,26 @@
 
 namespace gpubench {
 
-/// Computes the outputs in double from the inputs, independently of every provider, into FP32 arrays on the
-/// device, one per output in operand order.
+/// Computes the outputs in double from the inputs, independently of every provider, into FP32
+/// arrays on the device, one per output in operand order.
 using ReferenceFn = std::function<void(Stream&, std::span<void* const> operands,
                                        std::span<float* const> references)>;
+
+/// Checks the outputs of one set itself, where computing every element in double would take too
+/// long.
+using VerifySetFn = std::function<Check(Stream&, std::span<void* const> operands)>;
 
 struct OpJobSpec {
   std::vector<Operand> operands;
   std::unique_ptr<Plan> plan;
   Work work;
-  JobInfo info;           ///< impl, compute_type, emulated, peak_dtype; the rest is filled in
+  JobInfo info;  ///< impl, compute_type, emulated, peak_dtype; the rest is filled in
   ReferenceFn reference;
-  std::string reference_name;  ///< "double on the device, every element"
-  /// Run once, after every set is filled and before anything else runs: overwrites inputs that can't be
-  /// random (attention's backward needs the O and LSE of its Q, K, V). Leaves all sets alike; may allocate
-  /// for as long as it runs.
+  VerifySetFn verify_set = {};  ///< set: used instead of `reference`, and no reference is allocated
+  std::string reference_name;   ///< "double on the device, every element"
+  /// Run once, after every set is filled and before anything else runs: overwrites inputs that
+  /// can't be random (attention's backward needs the O and LSE of its Q, K, V). Leaves all sets
+  /// alike; may allocate for as long as it runs.
   std::function<void(Stream&, const OperandSets&)> prepare_inputs = {};
 };
 
@@ -47,15 +52,16 @@ class OpJob : public Job {
   std::unique_ptr<State> state_;
 };
 
-/// Device memory an OpJob of these operands takes: all sets, plus the references.
+/// Device memory an OpJob of these operands takes: all sets, plus the FP32 references unless the op
+/// has a verify_set. Workspace comes on top. Throws ConfigError where it overflows.
 std::uint64_t op_job_footprint(const DeviceInfo& device, const Conditions& conditions,
-                               const std::vector<Operand>& operands);
+                               const std::vector<Operand>& operands, bool references = true);
 
 /// Wraps a plan so that its result is wrong in the given way after each run.
 /// wrong_element: one element of the first output gets another finite value (at least 2 rms away);
 /// unwritten_tile: a run of the first output of at least 64 elements keeps the poison;
-/// swapped_operands: the first two inputs change places (only where they have equal byte sizes; else the
-/// first input is replaced by a shifted view of itself); nan: one element becomes NaN.
+/// swapped_operands: the first two inputs change places (only where they have equal byte sizes;
+/// else the first input is replaced by a shifted view of itself); nan: one element becomes NaN.
 std::unique_ptr<Plan> plant_fault(Device& device, std::unique_ptr<Plan> plan,
                                   const std::vector<Operand>& operands, Fault fault);
 

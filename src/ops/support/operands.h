@@ -19,11 +19,11 @@ struct Operand {
   Role role = Role::input;
   Dtype dtype = Dtype::fp32;  ///< values are rounded to it; storage: see storage_dtype
   std::size_t count = 0;      ///< elements
-  double scale = 1;           ///< inputs: normal has this standard deviation, uniform is in [-scale, scale]
-  double tolerance = 0;       ///< outputs: bound on |out - ref| / (|ref| + rms(ref))
-  /// Outputs whose rows differ much in size (causal attention: row i averages i values) are held to the rms
-  /// of each row of `row` elements (count is a multiple), or to 1 % of the whole's where that is more. 0: one
-  /// rms for all.
+  double scale = 1;  ///< inputs: normal has this standard deviation, uniform is in [-scale, scale]
+  double tolerance = 0;  ///< outputs: bound on |out - ref| / (|ref| + rms(ref))
+  /// Outputs whose rows differ much in size (causal attention: row i averages i values) are held to
+  /// the rms of each row of `row` elements (count is a multiple), or to 1 % of the whole's where
+  /// that is more. 0: one rms for all.
   std::size_t row = 0;
 };
 
@@ -31,8 +31,8 @@ struct Operand {
 Dtype storage_dtype(DeviceKind kind, Dtype dtype);
 std::uint64_t operand_bytes(DeviceKind kind, const Operand& operand);  ///< rounded up to 256
 
-/// Sets so that two uses of the same buffer have at least twice the L2's bytes between them: at least 2,
-/// at most 1024, 1 for CacheMode::hot.
+/// Sets so that two uses of the same buffer have at least twice the L2's bytes between them: at
+/// least 2, at most 1024, 1 for CacheMode::hot.
 std::size_t rotation_sets(const DeviceInfo& device, CacheMode cache, std::uint64_t bytes_per_set);
 
 /// All sets hold the same values at different addresses, so one reference serves them all.
@@ -44,7 +44,8 @@ class OperandSets {
   std::span<void* const> set(std::size_t index) const;  ///< pointers, in the order of `operands`
   std::uint64_t bytes() const;                          ///< of all sets
   std::uint64_t bytes_per_set() const { return bytes_per_set_; }
-  /// Every output of the set becomes 0xFF bytes: NaN in every floating type, so that what is not written is seen.
+  /// Every output of the set becomes 0xFF bytes: NaN in every floating type, so that what is not
+  /// written is seen.
   void poison_outputs(Stream& stream, std::size_t set);
 
  private:
@@ -56,14 +57,15 @@ class OperandSets {
   std::vector<void*> pointers_;  // sets_ x operands
 };
 
-/// Seeded data of the conditions' distribution, rounded to operand.dtype, the same on every device kind up to
-/// the last bit of log and cos. Each operand index draws from its own stream of the seed.
+/// Seeded data of the conditions' distribution, rounded to operand.dtype, the same on every device
+/// kind up to the last bit of log and cos. Each operand index draws from its own stream of the
+/// seed.
 void fill_operand(Device& device, Stream& stream, void* to, const Operand& operand, DataDist data,
                   std::uint64_t seed, std::size_t operand_index);
 
-/// Compares `count` elements (storage as on the device) with FP32 reference values on the same device.
-/// Non-finite output fails. Error as in Check.
-Check compare_with_reference(Device& device, Stream& stream, const void* out, const Operand& operand,
-                             const float* reference);
+/// Compares `count` elements (storage as on the device) with FP32 reference values on the same
+/// device. Non-finite output fails. Error as in Check.
+Check compare_with_reference(Device& device, Stream& stream, const void* out,
+                             const Operand& operand, const float* reference);
 
 }  // namespace gpubench

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares outputs of any storage type with an FP32 reference, on the device, in a fixed order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "gpubench/dtype.h"
+
+namespace gpubench {
+
+/// Written by launch_compare to the start of its workspace.
+struct CompareResult {
+  double reference_rms = 0;
+  double max_error = 0;  ///< largest finite |out - ref| / (|ref| + rms)
+  std::uint64_t max_index = 0;
+  std::uint64_t bad = 0;        ///< elements above the tolerance or not finite
+  std::uint64_t nonfinite = 0;  ///< elements where output or reference is not finite
+  std::uint64_t first_bad = 0;  ///< lowest index of a bad element
+  float first_out = 0;
+  float first_reference = 0;
+};
+
+std::size_t compare_workspace_bytes();
+
+/// Ordered in `stream` (a cudaStream_t). `workspace`: compare_workspace_bytes(), aligned to 256.
+void launch_compare(void* stream, Dtype dtype, const void* out, const float* reference,
+                    std::uint64_t count, double tolerance, void* workspace);
+
+}  // namespace gpubench

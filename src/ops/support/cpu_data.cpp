@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cpu device's data: FP32 arrays whose values are rounded to the type they stand for.
+#include <cmath>
+#include <mutex>
+#include <vector>
+
+#include "kernels/common/random.h"
+#include "ops/support/data.h"
+#include "ops/support/parallel.h"
+
+namespace gpubench {
+namespace {
+
+constexpr std::size_t kGrain = 1 << 14;
+
+random::Floats draw(const FillRequest& request, std::uint64_t block) {
+  switch (request.data) {
+    case DataDist::normal:
+      return random::normal(random::philox(request.seed, request.stream, block));
+    case DataDist::uniform:
+      return random::uniform(random::philox(request.seed, request.stream, block));
+    case DataDist::ones:
+      return {{1.f, 1.f, 1.f, 1.f}};
+    case DataDist::zeros:
+      break;
+  }
+  return {{0.f, 0.f, 0.f, 0.f}};
+}
+
+void fill(Stream&, void* to, const FillRequest& request) {
+  auto* out = static_cast<float*>(to);
+  const auto scale = static_cast<float>(request.scale);
+  parallel_for((request.count + 3) / 4, kGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t block = begin; block < end; ++block) {
+      const random::Floats values = draw(request, block);
+      for (std::size_t j = 0; j < 4 && 4 * block + j < request.count; ++j) {
+        out[4 * block + j] = round_to(request.dtype, values.v[j] * scale);
+      }
+    }
+  });
+}
+
+double root_mean_square(const float* values, std::uint64_t count) {
+  double sum = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    sum += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+  }
+  return std::sqrt(sum / static_cast<double>(count));
+}
+
+void merge(Difference& to, const Difference& from) {
+  to.max_error = std::fmax(to.max_error, from.max_error);
+  if (from.bad > 0 && (to.bad == 0 || from.first_bad < to.first_bad)) {
+    to.first_bad = from.first_bad;
+    to.first_out = from.first_out;
+    to.first_reference = from.first_reference;
+  }
+  to.bad += from.bad;
+  to.nonfinite += from.nonfinite;
+}
+
+Difference compare(Device&, Stream&, Dtype, const void* out, const float* reference,
+                   std::uint64_t count, double tolerance) {
+  const auto* values = static_cast<const float*>(out);
+  const double rms = root_mean_square(reference, count);
+  Difference all;
+  std::mutex mutex;
+  parallel_for(count, kGrain, [&](std::size_t begin, std::size_t end) {
+    Difference mine;
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto value = static_cast<double>(values[i]), wanted = static_cast<double>(reference[i]);
+      const double difference = std::fabs(value - wanted);
+      // Equal zeros beside an rms of zero would be 0 / 0.
+      const double error = difference == 0 ? 0 : difference / (std::fabs(wanted) + rms);
+      const bool finite = std::isfinite(value) && std::isfinite(wanted);
+      if (!finite) ++mine.nonfinite;
+      if (finite) mine.max_error = std::fmax(mine.max_error, error);
+      if (finite && error <= tolerance) continue;
+      if (mine.bad == 0) {
+        mine.first_bad = i;
+        mine.first_out = values[i];
+        mine.first_reference = reference[i];
+      }
+      ++mine.bad;
+    }
+    const std::scoped_lock lock(mutex);
+    merge(all, mine);
+  });
+  return all;
+}
+
+}  // namespace
+
+DataBackend cpu_data_backend() { return {fill, compare}; }
+
+}  // namespace gpubench

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Filling and comparing on a CUDA device, by our own kernels.
+#include "gpubench/error.h"
+#include "kernels/check/compare.h"
+#include "kernels/data/fill.h"
+#include "ops/support/data.h"
+
+namespace gpubench {
+namespace {
+
+FillKind fill_kind(DataDist data) {
+  switch (data) {
+    case DataDist::normal:
+      return FillKind::normal;
+    case DataDist::uniform:
+      return FillKind::uniform;
+    case DataDist::zeros:
+      return FillKind::zeros;
+    case DataDist::ones:
+      return FillKind::ones;
+  }
+  throw Error("E_INTERNAL", "unknown data distribution");
+}
+
+void fill(Stream& stream, void* to, const FillRequest& request) {
+  launch_fill(stream.native(), to,
+              {.kind = fill_kind(request.data),
+               .dtype = request.dtype,
+               .scale = request.scale,
+               .seed = request.seed,
+               .stream = request.stream,
+               .count = request.count});
+}
+
+Difference compare(Device& device, Stream& stream, Dtype dtype, const void* out,
+                   const float* reference, std::uint64_t count, double tolerance) {
+  const Buffer workspace(device, compare_workspace_bytes());
+  launch_compare(stream.native(), dtype, out, reference, count, tolerance, workspace.data());
+  CompareResult result;
+  device.copy_to_host(stream, &result, workspace.data(), sizeof(result));
+  return {.max_error = result.max_error,
+          .bad = result.bad,
+          .nonfinite = result.nonfinite,
+          .first_bad = result.first_bad,
+          .first_out = result.first_out,
+          .first_reference = result.first_reference};
+}
+
+}  // namespace
+
+DataBackend cuda_data_backend() { return {fill, compare}; }
+
+}  // namespace gpubench

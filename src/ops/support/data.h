@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Filling and comparing, once per kind of device, behind fill_operand and compare_with_reference.
+#pragma once
+
+#include <cstdint>
+
+#include "gpubench/device.h"
+#include "gpubench/workload.h"
+
+namespace gpubench {
+
+struct FillRequest {
+  Dtype dtype = Dtype::fp32;
+  DataDist data = DataDist::normal;
+  double scale = 1;
+  std::uint64_t seed = 1;
+  std::uint64_t stream = 0;  ///< random stream of the seed
+  std::uint64_t count = 0;
+};
+
+/// What a comparison found; see Check for `error`.
+struct Difference {
+  double max_error = 0;         ///< largest finite error
+  std::uint64_t bad = 0;        ///< elements above the tolerance or not finite
+  std::uint64_t nonfinite = 0;  ///< elements where output or reference is not finite
+  std::uint64_t first_bad = 0;
+  float first_out = 0;
+  float first_reference = 0;
+};
+
+struct DataBackend {
+  void (*fill)(Stream& stream, void* to, const FillRequest& request);
+  Difference (*compare)(Device& device, Stream& stream, Dtype dtype, const void* out,
+                        const float* reference, std::uint64_t count, double tolerance);
+};
+
+DataBackend cpu_data_backend();
+DataBackend cuda_data_backend();  ///< only in builds with CUDA
+const DataBackend& data_backend(DeviceKind kind);
+
+}  // namespace gpubench
