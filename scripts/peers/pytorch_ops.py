@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures PyTorch's GEMM and attention by gpubench's own protocol and writes a gpubench report.
+
+  pytorch_ops.py --out pytorch.json            the default cases on GPU 0
+  pytorch_ops.py --cases 'ops/gemm*8192*' --list
+  gpubench compare gpubench.json pytorch.json --match impl
+
+GEMM is x @ w.t() into a given output (torch.mm, torch._scaled_mm for FP8); attention is
+scaled_dot_product_attention with its cuDNN backend on (batch, seq, heads, head_dim) tensors. The forward
+pass runs on inputs that require gradients, so it writes the log-sum-exp like a training step; the backward
+pass is torch.autograd.grad alone. scripts/peers/alternate.py runs this and gpubench in turn.
+Exit codes: 0 fine, 1 a case failed, 2 usage, 3 no GPU or no PyTorch, 4 a wrong result, 130 interrupted.
+"""
+import argparse
+import contextlib
+import ctypes
+import math
+import sys
+import time
+
+import peer_cases
+import peer_report
+import peer_sampler
+import peer_telemetry
+
+FP8_MAX = 448.0
+FP8_SIGMAS = 6.0  # this many standard deviations map to FP8_MAX, so hardly anything saturates
+# Bounds on |out - ref| / (|ref| + rms(ref)) against double precision.
+GEMM_TOLERANCE = {"fp8": 0.05}
+DEFAULT_GEMM_TOLERANCE = 0.02
+ATTENTION_TOLERANCE = 0.05
+CHECKED_ROWS = 64
+
+
+def rotation_sets(l2_bytes, bytes_per_set):
+    """At least two, and at least twice the L2 between two uses of a buffer."""
+    return min(max(2, math.ceil(2 * l2_bytes / bytes_per_set) + 1), 1024)
+
+
+def error_of(torch, out, reference):
+    """Largest error; NaN where the output is not finite."""
+    scale = reference.abs() + reference.square().mean().sqrt()
+    return float(torch.max((out.double() - reference).abs() / scale))
+
+
+class GemmJob:
+    """y[m][n] = x[m][k] w[n][k]^T in rotating sets of operands with equal values."""
+
+    def __init__(self, torch, case, l2_bytes, seed):
+        p = case.params
+        if (p["layout"], p["epilogue"]) != ("tn", "none"):
+            raise ValueError("only layout tn without an epilogue is measured here")
+        self._torch, self._dtype = torch, p["dtype"]
+        self._fast_accum = bool(p["fast_accum"])
+        torch.backends.cuda.matmul.allow_tf32 = self._dtype == "tf32"
+        generator = torch.Generator(device="cuda").manual_seed(seed)
+        storage = {"bf16": torch.bfloat16, "fp16": torch.float16, "tf32": torch.float32,
+                   "fp32": torch.float32, "fp8": torch.float8_e4m3fn}[self._dtype]
+        self._scale = torch.ones((), device="cuda")
+        if self._dtype == "fp8":
+            self._scale *= FP8_SIGMAS / FP8_MAX
+
+        def operand(rows):
+            values = torch.randn((rows, p["k"]), device="cuda", generator=generator)
+            if self._dtype == "fp8":
+                values = (values / self._scale).clamp(-FP8_MAX, FP8_MAX)
+            return values.to(storage)
+
+        x, w = operand(p["m"]), operand(p["n"])
+        out_dtype = torch.bfloat16 if self._dtype == "fp8" else storage
+        y = torch.empty((p["m"], p["n"]), device="cuda", dtype=out_dtype)
+        bytes_per_set = sum(t.numel() * t.element_size() for t in (x, w, y))
+        self.sets = rotation_sets(l2_bytes, bytes_per_set)
+        self._sets = [(x, w.t(), y)]
+        self._sets += [(x.clone(), w.clone().t(), torch.empty_like(y)) for _ in range(self.sets - 1)]
+
+    def enqueue(self, iteration):
+        x, wt, y = self._sets[iteration % self.sets]
+        if self._dtype == "fp8":
+            self._torch._scaled_mm(x, wt, scale_a=self._scale, scale_b=self._scale,
+                                   out_dtype=y.dtype, use_fast_accum=self._fast_accum, out=y)
+        else:
+            self._torch.mm(x, wt, out=y)
+
+    def verify(self):
+        """Evenly spread rows of the last set in double precision."""
+        torch = self._torch
+        x, wt, y = self._sets[-1]
+        y.fill_(float("nan"))
+        self.enqueue(self.sets - 1)
+        rows = torch.linspace(0, x.shape[0] - 1, CHECKED_ROWS, device="cuda").long()
+        # A float8 tensor can't be indexed, its bytes can.
+        picked = x.view(torch.uint8)[rows].view(x.dtype) if self._dtype == "fp8" else x[rows]
+        reference = picked.double() @ wt.double()
+        if self._dtype == "fp8":
+            reference *= self._scale.double() ** 2
+        tolerance = GEMM_TOLERANCE.get(self._dtype, DEFAULT_GEMM_TOLERANCE)
+        return error_of(torch, y[rows], reference), tolerance, "double, 64 rows"
+
+
+class AttentionJob:
+    """Forward or backward pass in rotating sets; outputs rotate too, as they are kept until replaced."""
+
+    def __init__(self, torch, case, l2_bytes, seed):
+        p = case.params
+        self._torch = torch
+        self._causal, self._backward = bool(p["causal"]), p["pass"] == "backward"
+        dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}[p["dtype"]]
+        generator = torch.Generator(device="cuda").manual_seed(seed)
+        shape = (p["batch"], p["seq"], p["heads"], p["head_dim"])
+        values = [torch.randn(shape, device="cuda", generator=generator).to(dtype)
+                  for _ in range(4)]
+        bytes_per_set = int(peer_cases.work_of(case)[0]["bytes"])
+        self.sets = rotation_sets(l2_bytes, bytes_per_set)
+        self._inputs, self._gradients = [], []
+        for index in range(self.sets):
+            own = values if index == 0 else [value.clone() for value in values]
+            q, k, v, gradient = (value.transpose(1, 2) for value in own)
+            self._inputs.append([t.detach().requires_grad_() for t in (q, k, v)])
+            self._gradients.append(gradient)
+        self._outputs = [self._forward(i) if self._backward else None for i in range(self.sets)]
+        self._results = [None] * self.sets
+
+    def _forward(self, index):
+        return self._torch.nn.functional.scaled_dot_product_attention(*self._inputs[index],
+                                                                      is_causal=self._causal)
+
+    def enqueue(self, iteration):
+        index = iteration % self.sets
+        if self._backward:
+            self._results[index] = self._torch.autograd.grad(
+                self._outputs[index], self._inputs[index], self._gradients[index],
+                retain_graph=True)
+        else:
+            self._results[index] = (self._forward(index),)
+
+    def verify(self):
+        """Every result of the first and the last head of the last set in double precision."""
+        torch = self._torch
+        last = self.sets - 1
+        self.enqueue(last)
+        error = 0.0
+        for batch, head in ((0, 0), (-1, -1)):
+            q, k, v = (t.detach()[batch, head].double().requires_grad_() for t in self._inputs[last])
+            scores = q @ k.t() / math.sqrt(q.shape[-1])
+            if self._causal:
+                later = torch.ones_like(scores, dtype=torch.bool).triu(1)
+                scores = scores.masked_fill(later, -math.inf)
+            references = (scores.softmax(-1) @ v,)
+            if self._backward:
+                gradient = self._gradients[last][batch, head].double()
+                references = torch.autograd.grad(references[0], (q, k, v), gradient)
+            for result, reference in zip(self._results[last], references):
+                found = error_of(torch, result[batch, head].detach(), reference.detach())
+                error = found if math.isnan(found) else max(error, found)
+                if math.isnan(error):
+                    return error, ATTENTION_TOLERANCE, "double, two heads"
+        return error, ATTENTION_TOLERANCE, "double, two heads"
+
+
+def library_objects(torch, driver):
+    with open("/proc/self/maps", encoding="utf-8") as file:
+        paths = peer_report.loaded_libraries(file.read())
+    versions = {"driver": driver, "cudart": torch.version.cuda}
+
+    def dotted(number):
+        return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
+
+    if torch.backends.cudnn.version():
+        versions["cudnn"] = dotted(torch.backends.cudnn.version())
+    if "cublaslt" in paths:
+        get_version = ctypes.CDLL(paths["cublaslt"]).cublasLtGetVersion
+        get_version.restype = ctypes.c_size_t
+        versions["cublaslt"] = dotted(get_version())
+    return peer_report.libraries_object(paths, versions)
+
+
+def pci_id_of(properties):
+    parts = [getattr(properties, name, None)
+             for name in ("pci_domain_id", "pci_bus_id", "pci_device_id")]
+    if None in parts:
+        return None
+    return "{:04x}:{:02x}:{:02x}.0".format(*parts)
+
+
+def device_of(properties):
+    uuid = getattr(properties, "uuid", None)
+    return peer_report.device_object(
+        name=properties.name, uuid=f"GPU-{uuid}" if uuid else None, pci_id=pci_id_of(properties),
+        arch=f"sm_{properties.major}{properties.minor}", sm_count=properties.multi_processor_count,
+        memory_bytes=properties.total_memory, l2_bytes=properties.L2_cache_size)
+
+
+class Run:
+    """The cases of one call, their results and the report."""
+
+    def __init__(self, torch, options):
+        self.torch, self.options = torch, options
+        self.properties = torch.cuda.get_device_properties(0)
+        self.device = device_of(self.properties)
+        self.telemetry = peer_telemetry.Recorder.open(self.device["pci_id"] or "")
+        self.driver = self.telemetry.driver_version() if self.telemetry else None
+        self.policy = {"warmup_s": options.warmup, "min_time_s": options.min_time,
+                       "max_time_s": options.max_time, "max_noise": options.max_noise / 100,
+                       "min_samples": 30, "sample_s": peer_sampler.SAMPLE_S}
+        self.cases = peer_cases.default_cases(options.cases)
+        self.results = [peer_report.result_object(case, "pytorch", options.seed)
+                        for case in self.cases]
+        self.begin_s = time.monotonic()
+
+    def save(self, complete):
+        report = peer_report.report_object(
+            f"pytorch {self.torch.__version__}", self.torch.version.cuda,
+            library_objects(self.torch, self.driver), self.device, self.policy, self.results,
+            time.monotonic() - self.begin_s, complete)
+        peer_report.save_atomically(self.options.out, report)
+
+    def check(self, job, result):
+        error, tolerance, reference = job.verify()
+        passed = error <= tolerance  # false for NaN
+        result["check"] = {"passed": passed, "error": error if math.isfinite(error) else None,
+                           "tolerance": tolerance, "reference": reference, "detail": None}
+        if not passed:
+            peer_report.end_with(result, "wrong", "E_WRONG_RESULT",
+                                 f"error {error:.3g} above {tolerance:.3g} against {reference}")
+        return passed
+
+    def execute(self, case, result, stream):
+        torch = self.torch
+        make = GemmJob if case.workload == "ops/gemm" else AttentionJob
+        torch.cuda.reset_peak_memory_stats()
+        job = make(torch, case, self.properties.L2_cache_size, self.options.seed)
+        if not self.check(job, result):
+            return
+        measured = peer_sampler.measure(torch, stream, job, self.policy)
+        if measured["time_s"] is None:
+            peer_report.end_with(result, "failed", "E_BAD_TIMER", "the timer returned no usable time")
+            return
+        if not self.check(job, result):
+            return
+        peer_report.add_measurement(result, case, measured)
+        result["memory"]["peak_bytes"] = torch.cuda.max_memory_allocated()
+        if self.telemetry:
+            result["telemetry"] = self.telemetry.window(measured["begin_s"], measured["end_s"])
+        if measured["launch_bound"]:
+            result["remarks"].append("the GPU waited for launches: the time is Python's, not the GPU's")
+
+    def run_case(self, case, result, stream):
+        torch = self.torch
+        try:
+            with contextlib.ExitStack() as stack:
+                stack.enter_context(torch.cuda.stream(stream))
+                if case.workload == "ops/attention":
+                    backend = torch.nn.attention.SDPBackend.CUDNN_ATTENTION
+                    stack.enter_context(torch.nn.attention.sdpa_kernel(backend))
+                self.execute(case, result, stream)
+        except torch.cuda.OutOfMemoryError as error:
+            peer_report.end_with(result, "skipped", "E_OOM", str(error).splitlines()[0])
+        except Exception as error:  # a case must not end the run  # noqa: BLE001
+            peer_report.end_with(result, "failed", "E_PEER", f"{type(error).__name__}: {error}")
+        torch.cuda.empty_cache()
+
+    def run(self):
+        stream = self.torch.cuda.Stream()
+        for index, (case, result) in enumerate(zip(self.cases, self.results), start=1):
+            self.run_case(case, result, stream)
+            outcome = result["status"]
+            if outcome == "ok":
+                time_s = result["time_s"]
+                outcome = (f"{time_s['median'] * 1e6:.2f} us, {result['rate']['tflops']:.1f} TFLOP/s, "
+                           f"{result['sampling']['kind']}, n={time_s['n']}, {time_s['stop']}")
+            elif result["reason"]:
+                outcome += f": {result['reason']['message']}"
+            print(f"[{index}/{len(self.cases)}] {result['id']}: {outcome}", file=sys.stderr, flush=True)
+            self.save(complete=False)
+
+
+def parse_arguments(arguments):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", default="*", metavar="GLOB", help="only ids that match (default: all)")
+    parser.add_argument("--list", action="store_true", help="print the ids, run nothing")
+    parser.add_argument("--out", default="pytorch.json", metavar="FILE")
+    parser.add_argument("--warmup", type=float, default=3.0, metavar="S", help="most load before sampling")
+    parser.add_argument("--min-time", type=float, default=0.5, metavar="S")
+    parser.add_argument("--max-time", type=float, default=10.0, metavar="S")
+    parser.add_argument("--max-noise", type=float, default=0.5, metavar="PCT")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args(arguments)
+    if not peer_cases.default_cases(options.cases):
+        parser.error(f"no case matches '{options.cases}'; --list shows them")
+    return options
+
+
+def main(arguments):
+    options = parse_arguments(arguments)
+    if options.list:
+        print("\n".join(case.id for case in peer_cases.default_cases(options.cases)))
+        return 0
+    try:
+        import torch
+        import torch.nn.attention  # noqa: F401
+    except ImportError as error:
+        print(f"pytorch_ops: {error}; install PyTorch with CUDA", file=sys.stderr)
+        return 3
+    if not torch.cuda.is_available():
+        print("pytorch_ops: PyTorch finds no usable GPU", file=sys.stderr)
+        return 3
+    run = Run(torch, options)
+    try:
+        run.save(complete=False)  # an unwritable path is found before the work
+    except OSError as error:
+        print(f"pytorch_ops: --out: {error}", file=sys.stderr)
+        return 2
+    try:
+        run.run()
+    except KeyboardInterrupt:
+        run.save(complete=False)
+        return 130
+    run.save(complete=True)
+    print(f"report: {options.out}")
+    statuses = {result["status"] for result in run.results}
+    return 4 if "wrong" in statuses else 1 if "failed" in statuses else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
