@@ -84,6 +84,7 @@ Report read_journal(const std::string& path) {
     }
     begin = end + 1;
   }
+  report.complete = false;
   if (number == 0) throw ConfigError(path + ": no complete line: nothing was recorded");
   return report;
 }

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rates, percentages and warnings against numbers worked out by hand.
+#include <gtest/gtest.h>
+
+#include "analysis/derive.h"
+#include "analysis/roof.h"
+#include "tests/unit/report_samples.h"
+
+namespace gpubench {
+namespace {
+
+Result derived(Result result, const ReportDevice& device = sample_h200()) {
+  derive(result, device);
+  return result;
+}
+
+TEST(Derive, RatesAreWorkOverMedian) {
+  Result result = sample_gemm(700);
+  result.measurement->samples_s = {0.002, 0.001, 0.004};
+  result.work->flops = 1e12;
+  result.work->bytes = 4e9;
+  result.work->items = 64;
+  result = derived(result);
+  EXPECT_DOUBLE_EQ(result.time_s->median, 0.002);
+  EXPECT_EQ(result.time_s->n, 3);
+  EXPECT_EQ(result.time_s->stop, "noise");
+  EXPECT_DOUBLE_EQ(*result.rate.tflops, 500);
+  EXPECT_DOUBLE_EQ(*result.rate.gb_per_s, 2000);
+  EXPECT_DOUBLE_EQ(*result.rate.items_per_s, 32000);
+  EXPECT_FALSE(result.rate.busbw_gb_per_s.has_value());
+}
+
+TEST(Derive, AboveDatasheetIsAllowedAtBoostClock) {
+  const Result result = derived(sample_gemm(1000, 1980));
+  EXPECT_NEAR(*result.peak.datasheet_pct, 101.07, 0.1);  // 1000 / 989.4
+  EXPECT_NEAR(*result.peak.at_clock_pct, 93.41, 0.1);    // 132 x 4096 x 1980 MHz = 1070.5
+  EXPECT_TRUE(has_warning(result, "W_ABOVE_DATASHEET"));
+  EXPECT_FALSE(has_warning(result, "W_ABOVE_CLOCK_PEAK"));
+  EXPECT_EQ(result.status, Status::ok);
+}
+
+TEST(Derive, AboveThePeakAtTheClockIsAFault) {
+  const Result result = derived(sample_gemm(1100, 1830));
+  EXPECT_NEAR(*result.peak.at_clock_pct, 111.17, 0.1);  // 132 x 4096 x 1830 MHz = 989.4
+  EXPECT_TRUE(has_warning(result, "W_ABOVE_CLOCK_PEAK"));
+  EXPECT_EQ(result.status, Status::ok);
+}
+
+TEST(Derive, NormalResultHasNoWarning) {
+  const Result result = derived(sample_gemm(700, 1440));
+  EXPECT_NEAR(*result.peak.datasheet_pct, 70.75, 0.1);
+  EXPECT_NEAR(*result.peak.at_clock_pct, 89.9, 0.1);
+  EXPECT_EQ(result.peak.bound, "compute");
+  EXPECT_TRUE(result.warnings.empty());
+}
+
+TEST(Derive, UnknownDeviceHasNoPercentage) {
+  ReportDevice device = sample_h200();
+  device.match = {std::nullopt, "none: PCI id 0x9999 is not in the catalogue"};
+  const Result result = derived(sample_gemm(5000), device);
+  EXPECT_NEAR(*result.rate.tflops, 5000, 20);
+  EXPECT_FALSE(result.peak.datasheet_pct || result.peak.at_clock_pct || result.peak.memory_pct);
+  EXPECT_EQ(result.peak.bound, "");
+  EXPECT_TRUE(has_warning(result, "W_UNKNOWN_DEVICE"));
+  EXPECT_EQ(result.warnings.size(), 1U);  // nothing about more than 100 %
+}
+
+TEST(Derive, CpuAndEmulatedHaveNoPercentageAndNoGpuWarnings) {
+  Result result = sample_gemm(0.1);
+  result.telemetry.reset();
+  result.emulated = true;
+  const Result on_cpu = derived(result, sample_cpu());
+  EXPECT_TRUE(on_cpu.rate.tflops.has_value());
+  EXPECT_FALSE(on_cpu.peak.datasheet_pct || on_cpu.peak.memory_pct);
+  EXPECT_TRUE(on_cpu.warnings.empty());
+  EXPECT_FALSE(derived(result).peak.datasheet_pct.has_value());
+}
+
+TEST(Derive, MissingFiguresGiveNullNotADefault) {
+  Result other_type = sample_gemm(700);
+  other_type.peak.dtype = "int8";  // not in the sample's spec
+  EXPECT_FALSE(derived(other_type).peak.datasheet_pct || derived(other_type).peak.at_clock_pct);
+  Result no_clock = sample_gemm(700);
+  no_clock.telemetry->sm_clock_median_mhz.reset();
+  EXPECT_FALSE(derived(no_clock).peak.at_clock_pct.has_value());
+  EXPECT_TRUE(derived(no_clock).peak.datasheet_pct.has_value());
+  EXPECT_FALSE(has_warning(derived(no_clock), "W_NO_NVML"));
+  Result no_type = sample_gemm(700);
+  no_type.peak.dtype.clear();
+  EXPECT_FALSE(derived(no_type).peak.datasheet_pct.has_value());
+}
+
+TEST(Derive, BoundIsTheRoofThatTakesLonger) {
+  // H200, BF16: 989.4 TFLOP/s and 4.8 TB/s balance at 206 FLOP per byte.
+  Result result = sample_gemm(700);
+  result.work->flops = 205e9;
+  result.work->bytes = 1e9;
+  EXPECT_EQ(derived(result).peak.bound, "memory");
+  result.work->flops = 207e9;
+  EXPECT_EQ(derived(result).peak.bound, "compute");
+  result.work->flops = 0;
+  EXPECT_EQ(derived(result).peak.bound, "memory");
+  EXPECT_FALSE(derived(result).rate.tflops.has_value());
+  result.work->flops = 1e9;
+  result.work->bytes = 0;
+  EXPECT_EQ(derived(result).peak.bound, "compute");
+  result.work = Work{};
+  EXPECT_EQ(derived(result).peak.bound, "");
+}
+
+TEST(Derive, CacheResidentOnlyWhereColdWasAskedFor) {
+  Result result = sample_gemm(700);
+  result.peak.dtype.clear();
+  result.work->flops = 0;
+  result.work->bytes = 6000e9 * 0.001;
+  result.measurement->samples_s = sample_times(0.001);
+  EXPECT_NEAR(*derived(result).peak.memory_pct, 125, 0.5);
+  EXPECT_TRUE(has_warning(derived(result), "W_CACHE_RESIDENT"));
+  result.cache = "hot";
+  EXPECT_FALSE(has_warning(derived(result), "W_CACHE_RESIDENT"));
+}
+
+TEST(Derive, WarningsFollowReadingsAndConditions) {
+  Result result = sample_gemm(700);
+  result.telemetry->throttle = {
+      {"sw_power_cap", 0.96}, {"hw_thermal", 0.01}, {"hw_slowdown", 0.02}};
+  result.measurement->stop = "max_time";
+  result.measurement->launch_bound = true;
+  result.measurement->warmup_s = 0;
+  result.data_dist = "zeros";
+  ReportDevice device = sample_h200();
+  device.info.power_limit_w = 500;
+  const Result all = derived(result, device);
+  for (const char* code :
+       {"W_POWER_CAP", "W_THERMAL", "W_HW_SLOWDOWN", "W_POWER_LIMIT_REDUCED", "W_NOT_CONVERGED",
+        "W_LAUNCH_BOUND", "W_NO_WARMUP", "W_LOW_ENTROPY_DATA"}) {
+    EXPECT_TRUE(has_warning(all, code)) << code;
+  }
+  EXPECT_EQ(all.warnings.size(), 8U);
+  EXPECT_EQ(derived(all, device).warnings.size(), 8U) << "each code once, also when derived again";
+}
+
+TEST(Derive, NoWarningWhereNothingIsReadable) {
+  Result result = sample_gemm(700);
+  result.telemetry->throttle.reset();
+  EXPECT_TRUE(derived(result).warnings.empty());
+  result.telemetry.reset();
+  EXPECT_EQ(derived(result).warnings, std::vector<std::string>{"W_NO_NVML"});
+  result.measurement->stop = "plateau";
+  EXPECT_FALSE(has_warning(derived(result), "W_NOT_CONVERGED"));
+}
+
+TEST(Derive, WithoutUsableSamplesThereAreNoNumbers) {
+  const double nan = std::nan("");
+  for (const std::vector<double>& samples :
+       {std::vector<double>{}, std::vector<double>{0, 0}, std::vector<double>{nan, -1}}) {
+    Result result = sample_gemm(700);
+    result.measurement->samples_s = samples;
+    result = derived(result);
+    EXPECT_FALSE(result.time_s.has_value());
+    EXPECT_FALSE(result.rate.tflops || result.peak.datasheet_pct);
+  }
+}
+
+TEST(Derive, ClearsNumbersOfACaseThatDidNotRun) {
+  Result result = derived(sample_gemm(700));
+  result.status = Status::skipped;
+  result = derived(result);
+  EXPECT_FALSE(result.time_s || result.rate.tflops || result.peak.datasheet_pct);
+  EXPECT_EQ(result.peak.dtype, "bf16");
+}
+
+TEST(Roof, DatasheetClock) {
+  EXPECT_NEAR(*datasheet_clock_mhz(sample_h200(), "bf16"), 1830, 1);
+  EXPECT_FALSE(datasheet_clock_mhz(sample_cpu(), "bf16").has_value());
+}
+
+}  // namespace
+}  // namespace gpubench

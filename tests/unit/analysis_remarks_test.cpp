@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is said of a number, and when nothing is.
+#include <gtest/gtest.h>
+
+#include "analysis/derive.h"
+#include "analysis/remarks.h"
+#include "tests/unit/report_samples.h"
+
+namespace gpubench {
+namespace {
+
+std::vector<std::string> said(Result result, const ReportDevice& device = sample_h200()) {
+  derive(result, device);
+  return remarks(result, device);
+}
+
+/// Whether one of the sentences holds the words.
+bool says(const std::vector<std::string>& sentences, const std::string& words) {
+  for (const std::string& sentence : sentences) {
+    if (sentence.find(words) != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST(Remarks, NothingToSayOfAGoodNumber) {
+  EXPECT_TRUE(said(sample_gemm(700)).empty());
+  EXPECT_TRUE(said(sample_unlucky(Status::skipped, "E_X", "x")).empty());
+}
+
+TEST(Remarks, PowerCapWithItsReadings) {
+  Result result = sample_gemm(700, 1440);
+  result.telemetry->throttle = {{"sw_power_cap", 0.96}};
+  EXPECT_EQ(said(result),
+            std::vector<std::string>{
+                "power-capped: at the 700 W limit in 96 % of readings, SM clock 1440 of 1980 MHz"});
+}
+
+TEST(Remarks, MemoryBoundAtThisSize) {
+  Result result = sample_gemm(100);
+  result.work->flops = 1e9;
+  result.work->bytes = 39e9;
+  result.measurement->samples_s = sample_times(0.01, 0.001);
+  EXPECT_EQ(said(result),
+            std::vector<std::string>{"memory-bound at this size: 3900 GB/s is 81 % of "
+                                     "the memory's peak"});
+}
+
+TEST(Remarks, FaultsComeFirstAndSayNotToUseTheNumber) {
+  Result result = sample_gemm(1100, 1830);
+  result.telemetry->throttle = {{"sw_power_cap", 0.5}};
+  const auto sentences = said(result);
+  EXPECT_NE(sentences.at(0).find("a fault of the measurement"), std::string::npos);
+  EXPECT_TRUE(says(sentences, "above the datasheet's 989.4 TFLOP/s, which stands for 1830 MHz"));
+}
+
+TEST(Remarks, TooSmallToFillTheGpu) {
+  const auto sentences = said(sample_gemm(5, 1980, 256));  // 6.7 us
+  EXPECT_TRUE(says(sentences, "too small to fill the GPU"));
+  EXPECT_FALSE(says(sentences, "limits at this size"));
+}
+
+TEST(Remarks, ImplementationIsNamedWhereClockAndPowerAreNotTheReason) {
+  EXPECT_TRUE(says(said(sample_gemm(300, 1980)), "the implementation (cublaslt) limits"));
+  Result capped = sample_gemm(580, 1200);  // 58 % of the datasheet, 89 % at this clock
+  capped.telemetry->throttle = {{"sw_power_cap", 1}};
+  EXPECT_FALSE(says(said(capped), "implementation"));
+}
+
+TEST(Remarks, LowClockWithoutAReasonInTheReadings) {
+  EXPECT_TRUE(says(said(sample_gemm(500, 1200)), "SM clock only 1200 of 1980 MHz"));
+}
+
+TEST(Remarks, ReducedLimitNamesBoth) {
+  ReportDevice device = sample_h200();
+  device.info.power_limit_w = 500;
+  EXPECT_TRUE(says(said(sample_gemm(700), device), "set to 500 W, 71 % of the default 700 W"));
+}
+
+TEST(Remarks, ConditionsAndNoise) {
+  Result result = sample_gemm(700);
+  result.measurement->samples_s = sample_times(0.001, 0.2, 12);
+  result.measurement->stop = "max_time";
+  result.measurement->warmup_s = 0;
+  result.data_dist = "ones";
+  const auto sentences = said(result);
+  EXPECT_TRUE(says(sentences, "not converged after 12 samples, the median is known to ±"));
+  EXPECT_TRUE(says(sentences, "the data are all ones"));
+  EXPECT_TRUE(says(sentences, "no warm-up"));
+}
+
+TEST(Remarks, WhatIsMissingIsSaid) {
+  ReportDevice device = sample_h200();
+  device.match = {std::nullopt, "none: NVIDIA H300"};
+  Result result = sample_gemm(700);
+  result.telemetry.reset();
+  const auto sentences = said(result, device);
+  EXPECT_TRUE(says(sentences, "not in the catalogue (none: NVIDIA H300)"));
+  EXPECT_TRUE(says(sentences, "NVML could not be used"));
+}
+
+TEST(Remarks, EmulationIsSaid) {
+  Result result = sample_gemm(0.1);
+  result.emulated = true;
+  result.telemetry.reset();
+  EXPECT_TRUE(says(said(result, sample_cpu()), "emulated: operands rounded"));
+}
+
+}  // namespace
+}  // namespace gpubench

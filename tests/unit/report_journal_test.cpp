@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The journal survives whatever ends the run.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "report/journal.h"
+#include "report/writer.h"
+#include "tests/unit/report_samples.h"
+
+namespace gpubench {
+namespace {
+
+namespace fs = std::filesystem;
+
+class JournalTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) / ("journal_" + std::to_string(::getpid()));
+    fs::create_directories(folder_);
+    report_ = (folder_ / "r.json").string();
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  fs::path folder_;
+  std::string report_;
+};
+
+TEST_F(JournalTest, HoldsTheHeaderAndEveryResult) {
+  Report report = sample_report({sample_gemm(700), sample_gemm(600, 1830, 4096)});
+  Journal journal(report_, report);
+  for (const Result& result : report.results) journal.append(result);
+  const Report back = read_journal(journal.path());
+  report.complete = false;  // a journal that is still there is of a run that did not end
+  EXPECT_EQ(to_json(back), to_json(report));
+}
+
+TEST_F(JournalTest, TornLastLineIsDropped) {
+  const Report report = sample_report({});
+  Journal journal(report_, report);
+  journal.append(sample_gemm(700));
+  const auto size = fs::file_size(journal.path());
+  journal.append(sample_gemm(600, 1830, 4096));
+  fs::resize_file(journal.path(), fs::file_size(journal.path()) - 1);  // only the newline is lost
+  EXPECT_EQ(read_journal(journal.path()).results.size(), 1U);
+  fs::resize_file(journal.path(), size + 100);
+  EXPECT_EQ(read_journal(journal.path()).results.size(), 1U);
+  fs::resize_file(journal.path(), 10);
+  EXPECT_THROW(read_journal(journal.path()), ConfigError);
+}
+
+TEST_F(JournalTest, BrokenLineInTheMiddleIsAnErrorWithItsNumber) {
+  Journal journal(report_, sample_report({}));
+  journal.append(sample_gemm(700));
+  std::ofstream(journal.path(), std::ios::app) << "{oops\n"
+                                               << result_line(sample_gemm(600)) << "\n";
+  try {
+    read_journal(journal.path());
+    FAIL() << "no error";
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("line 3"), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(JournalTest, IsRemovedOnlyWhenToldTo) {
+  std::string path;
+  {
+    Journal journal(report_, sample_report({}));
+    path = journal.path();
+  }
+  EXPECT_TRUE(fs::exists(path));
+  Journal journal(report_, sample_report({}));
+  EXPECT_EQ(journal.kept(), path + ".old");
+  EXPECT_TRUE(fs::exists(journal.kept()));
+  journal.remove();
+  EXPECT_FALSE(fs::exists(path));
+}
+
+TEST_F(JournalTest, UnwritablePlaceIsAnError) {
+  EXPECT_THROW(Journal("/no/such/folder/r.json", sample_report({})), Error);
+}
+
+}  // namespace
+}  // namespace gpubench
