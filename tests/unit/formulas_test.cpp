@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/formulas.h"
+
+#include <gtest/gtest.h>
+
+#include "gpubench/error.h"
+
+namespace gpubench {
+namespace {
+
+TEST(GemmWork, CountsMultiplyAdds) {
+  double counted = 0;
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 5; ++j)
+      for (int l = 0; l < 7; ++l) counted += 2;
+  const Work work = gemm_work(3, 5, 7, 2, 4, 8);
+  EXPECT_EQ(work.flops, counted);
+  EXPECT_EQ(work.bytes, (3 * 7 + 7 * 5) * 2 + 3 * 5 * 4 + 5 * 8);
+  EXPECT_EQ(work.flop_rule, "gemm:2mnk");
+}
+
+TEST(GemmWork, LargeSizesDoNotWrap) {
+  EXPECT_EQ(gemm_work(1 << 30, 1 << 30, 1 << 30, 1, 1, 0).flops, 0x1p91);
+}
+
+TEST(AttentionWork, CountsKeptPositions) {
+  const int batch = 2, heads = 3, seq = 11, depth = 5;
+  for (const bool causal : {false, true}) {
+    double counted = 0;  // two products of depth `depth` for each kept pair of positions
+    for (int row = 0; row < seq; ++row)
+      for (int column = 0; column < seq; ++column)
+        if (!causal || column <= row) counted += 2 * 2 * depth;
+    counted *= batch * heads;
+    EXPECT_EQ(attention_work(batch, heads, seq, depth, causal, false, 2).flops, counted);
+    EXPECT_EQ(attention_work(batch, heads, seq, depth, causal, true, 2).flops, 2.5 * counted);
+  }
+}
+
+TEST(AttentionWork, CountsEachTensorOnce) {
+  const double tensor = 2 * 3 * 11 * 5 * 2, lse = 2 * 3 * 11 * 4;
+  EXPECT_EQ(attention_work(2, 3, 11, 5, false, false, 2).bytes, 4 * tensor + lse);
+  EXPECT_EQ(attention_work(2, 3, 11, 5, true, true, 2).bytes, 8 * tensor + lse);
+}
+
+TEST(AttentionWork, NamesItsRule) {
+  EXPECT_EQ(attention_work(1, 1, 1, 1, false, false, 2).flop_rule, "attention:4bhssd");
+  EXPECT_EQ(attention_work(1, 1, 1, 1, true, false, 2).flop_rule, "attention:causal");
+  EXPECT_EQ(attention_work(1, 1, 1, 1, true, true, 2).flop_rule, "attention:causal*2.5");
+}
+
+TEST(MemoryWork, CountsAsStreamDoes) {
+  EXPECT_EQ(memory_work("copy", 10, 4).bytes, 80);
+  EXPECT_EQ(memory_work("scale", 10, 4).bytes, 80);
+  EXPECT_EQ(memory_work("triad", 10, 4).bytes, 120);
+  EXPECT_EQ(memory_work("read", 10, 4).bytes, 40);
+  EXPECT_EQ(memory_work("copy", 10, 4).flops, 0);
+  EXPECT_EQ(memory_work("copy", 10, 4).flop_rule, "");
+  EXPECT_EQ(memory_work("scale", 10, 4).flops, 10);
+  EXPECT_EQ(memory_work("triad", 10, 4).flops, 20);
+  EXPECT_EQ(memory_work("read", 10, 4).flops, 10);
+  EXPECT_THROW(memory_work("tirad", 10, 4), ConfigError);
+}
+
+}  // namespace
+}  // namespace gpubench

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "gpubench/telemetry.h"
+
+namespace gpubench {
+namespace {
+
+TelemetryReading reading(double t_s, double clock, double power, std::uint64_t reasons) {
+  TelemetryReading result;
+  result.t_s = t_s;
+  result.sm_clock_mhz = clock;
+  result.power_w = power;
+  result.temperature_c = 40 + t_s;
+  result.event_reasons = reasons;
+  return result;
+}
+
+TEST(TelemetrySummary, LooksAtTheWindowOnly) {
+  const std::vector<TelemetryReading> readings{
+      reading(0, 300, 100, 0x1), reading(1, 1980, 600, 0x4), reading(2, 1500, 700, 0x4 | 0x20),
+      reading(3, 1400, 690, 0), reading(4, 100, 90, 0x80)};
+  const Telemetry telemetry = summarize(readings, 1, 3);
+  EXPECT_EQ(telemetry.sm_clock_median_mhz, 1500);
+  EXPECT_EQ(telemetry.sm_clock_min_mhz, 1400);
+  EXPECT_EQ(telemetry.power_median_w, 690);
+  EXPECT_EQ(telemetry.temperature_max_c, 43);
+  EXPECT_FALSE(telemetry.energy_j_per_iteration.has_value());
+  ASSERT_TRUE(telemetry.throttle.has_value());
+  EXPECT_EQ(telemetry.throttle->size(), 2u);
+  EXPECT_DOUBLE_EQ(telemetry.throttle->at("sw_power_cap"), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(telemetry.throttle->at("sw_thermal"), 1.0 / 3);
+  EXPECT_EQ(telemetry.series.size(), 3u);
+}
+
+TEST(TelemetrySummary, UnsupportedIsNull) {
+  const Telemetry nothing = summarize({}, 0, 1);
+  EXPECT_FALSE(nothing.sm_clock_median_mhz.has_value());
+  EXPECT_FALSE(nothing.power_median_w.has_value());
+  EXPECT_FALSE(nothing.temperature_max_c.has_value());
+  EXPECT_FALSE(nothing.throttle.has_value());
+  const Telemetry unreadable = summarize({TelemetryReading{}}, 0, 1);
+  EXPECT_FALSE(unreadable.sm_clock_min_mhz.has_value());
+  EXPECT_FALSE(unreadable.throttle.has_value());
+  const Telemetry calm = summarize({reading(0.5, 1980, 300, 0)}, 0, 1);
+  ASSERT_TRUE(calm.throttle.has_value());
+  EXPECT_TRUE(calm.throttle->empty());
+}
+
+TEST(TelemetrySummary, NanIsNoReading) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Telemetry telemetry =
+      summarize({reading(0.2, nan, nan, 0), reading(0.4, 1000, nan, 0)}, 0, 1);
+  EXPECT_EQ(telemetry.sm_clock_median_mhz, 1000);
+  EXPECT_FALSE(telemetry.power_median_w.has_value());
+}
+
+TEST(TelemetrySummary, NamesEveryReason) {
+  const Telemetry telemetry = summarize({reading(0, 1, 1, 0xff)}, 0, 0);
+  ASSERT_TRUE(telemetry.throttle.has_value());
+  for (const char* name : {"sw_power_cap", "hw_slowdown", "sw_thermal", "hw_thermal",
+                           "hw_power_brake", "gpu_idle", "sync_boost", "app_clocks"}) {
+    EXPECT_EQ(telemetry.throttle->count(name), 1u) << name;
+  }
+}
+
+TEST(TelemetrySummary, ThinsTheSeries) {
+  std::vector<TelemetryReading> readings;
+  for (int i = 0; i < 1234; ++i) readings.push_back(reading(i, 1000, 500, 0));
+  const Telemetry telemetry = summarize(readings, 0, 2000);
+  ASSERT_EQ(telemetry.series.size(), 200u);
+  EXPECT_EQ(telemetry.series.front().t_s, 0);
+  EXPECT_EQ(telemetry.series.back().t_s, 1233);
+  for (std::size_t i = 1; i < telemetry.series.size(); ++i) {
+    const double gap = telemetry.series[i].t_s - telemetry.series[i - 1].t_s;
+    EXPECT_TRUE(gap == 6 || gap == 7) << gap;
+  }
+}
+
+TEST(SteadySeconds, OnlyGrows) {
+  const double before = steady_seconds();
+  EXPECT_GE(steady_seconds(), before);
+}
+
+}  // namespace
+}  // namespace gpubench
