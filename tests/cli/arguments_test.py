@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is typed: verbs, names, values, suite files. Every mistake is exit code 2 and says what to do."""
+import json
+import pathlib
+import subprocess
+import unittest
+
+import alternate
+import harness
+import peer_cases
+from harness import FINE, NO_DEVICE, QUICK, ROOT, SMALL_GEMM, USAGE
+
+
+class Verbs(harness.CliTest):
+    def test_help_and_version(self):
+        self.expect(FINE, "--help", stdout=("run", "devices", "doctor", "compare"))
+        self.expect(FINE, "run", "--help", stdout=("--suite", "--device", "--max-noise"))
+        self.expect(FINE, "--version", stdout=("gpubench",))
+
+    def test_no_verb_and_unknown_verb(self):
+        self.expect(USAGE)
+        self.expect(USAGE, "rum", stderr=("'run'",))
+        self.expect(USAGE, "run", "--no-such-option", "1")
+
+    def test_list_holds_every_workload_file_and_suite(self):
+        lines = self.expect(FINE, "list").stdout.splitlines()
+        listed = {line.split()[0] for line in lines if line.startswith("  ")}
+        files = {path.relative_to(ROOT / "workloads").with_suffix("").as_posix()
+                 for path in (ROOT / "workloads").rglob("*.cpp")}
+        suites = {path.stem for path in (ROOT / "configs/suites").glob("*.json")}
+        self.assertTrue(files and suites)
+        self.assertEqual(listed, files | suites)
+
+    def test_show(self):
+        self.expect(FINE, "show", "ops/gemm", stdout=("dtype", "bf16", "epilogue"))
+        self.expect(FINE, "show", "bert", stdout=("ops/gemm?",))
+        self.expect(USAGE, "show", "ops/gem", stderr=("ops/gemm",))
+
+    def test_specs(self):
+        self.expect(FINE, "specs", stdout=("h200", "a100"))
+        specs = json.loads(self.expect(FINE, "specs", "--json").stdout)
+        self.assertTrue(specs)
+        self.expect(USAGE, "specs", "h2oo", stderr=("h2oo",))
+
+    def test_machine_without_a_gpu(self):
+        hidden = {"CUDA_VISIBLE_DEVICES": "-1"}
+        self.expect(NO_DEVICE, "devices", stderr=("--device cpu",), **hidden)
+        self.expect(NO_DEVICE, "devices", "--json", **hidden)
+        self.expect(NO_DEVICE, "run", *SMALL_GEMM, stderr=("--device cpu",), **hidden)
+        self.expect(NO_DEVICE, "doctor", stdout=("cblas", "--device cpu"), **hidden)
+        self.assertEqual(list(self.folder.iterdir()), [], "a run that can't start leaves no file")
+
+
+class Names(harness.CliTest):
+    def test_nothing_to_run(self):
+        self.expect(USAGE, "run", "--device", "cpu", stderr=("--suite",))
+
+    def test_misspelt_names_get_the_nearest(self):
+        for words, nearest in (
+                (("--suite", "brt"), "bert"),
+                (("ops/gem",), "ops/gemm"),
+                (("ops/gemm", "dtpye=bf16"), "dtype"),
+                (("ops/gemm", "dtype=bf61"), "bf16"),
+                (("ops/gemm", "epilogue=bais"), "bias"),
+                ((*SMALL_GEMM, "--data", "normul"), "normal"),
+                ((*SMALL_GEMM, "--cache", "hott"), "hot"),
+                (("ops/gemm", "impl=cublast"), "cublaslt")):
+            with self.subTest(words=words):
+                done = self.run_cli("run", *words, *QUICK)
+                self.assertEqual(done.returncode, USAGE, done.stderr)
+                self.assertIn(nearest, done.stderr)
+
+    def test_values_out_of_range(self):
+        for word in ("m=0", "m=-1", "m=-9223372036854775809", "m=99999999999999999999", "m=1e3",
+                     "m=4096x", "m=", "=4096", "m=nan"):
+            with self.subTest(word=word):
+                self.expect(USAGE, "run", "ops/gemm", word, *QUICK)
+
+    def test_size_that_overflows(self):
+        # Each is allowed alone; their product does not fit 64 bits.
+        self.expect(USAGE, "run", "ops/gemm", "m=1T", "n=1T", "k=1T", *QUICK)
+
+    def test_parameter_before_a_workload_or_given_twice(self):
+        self.expect(USAGE, "run", "m=4", "ops/gemm", *QUICK, stderr=("m=4",))
+        self.expect(USAGE, "run", "ops/gemm", "m=4", "m=5", *QUICK)
+
+    def test_policy_out_of_range(self):
+        for option, value in (("--min-time", "-1"), ("--min-time", "nan"), ("--max-noise", "0"),
+                              ("--max-noise", "inf"), ("--warmup", "x"), ("--memory-reserve", "100"),
+                              ("--time-limit", "0"), ("--seed", "-1")):
+            with self.subTest(option=option, value=value):
+                self.expect(USAGE, "run", *SMALL_GEMM, "--device", "cpu", option, value)
+
+    def test_filter(self):
+        ids = self.dry_run_ids("--suite", "smoke", "--device", "cpu")
+        kept = self.dry_run_ids("--suite", "smoke", "--device", "cpu", "--filter", "ops/attention*")
+        self.assertEqual(kept, [i for i in ids if i.startswith("ops/attention")])
+        self.assertTrue(kept)
+        self.expect(USAGE, "run", "--suite", "smoke", *QUICK, "--filter", "no-such-case",
+                    stderr=("no-such-case",))
+
+
+class SuiteFiles(harness.CliTest):
+    def expect_error(self, text, *fragments):
+        path = self.write("mine.json", text)
+        self.expect(USAGE, "run", "--suite", f"./{path.name}", *QUICK, stderr=fragments)
+
+    def test_malformed_and_truncated(self):
+        self.expect_error('{"name": "x",\n "cases": [\n  {"workload" "ops/gemm"}]}', "mine.json:3")
+        self.expect_error('{"name": "x",\n "summary": "y",\n "cases": [{"workload"', "mine.json:3")
+        self.expect_error("", "mine.json")
+        self.expect_error("[]", "mine.json")
+
+    def test_unknown_members_and_names(self):
+        case = '{"workload": "ops/gemm", "params": {"m": 32}}'
+        self.expect_error(f'{{"name": "x", "summary": "y", "polcy": {{}}, "cases": [{case}]}}', "policy")
+        bad = case.replace('"m"', '"mm"')
+        self.expect_error(f'{{"name": "x", "summary": "y", "cases": [{bad}]}}', "mm")
+        bad = case.replace("ops/gemm", "ops/gmm")
+        self.expect_error(f'{{"name": "x", "summary": "y", "cases": [{bad}]}}', "ops/gemm")
+        self.expect_error('{"name": "x", "summary": "y", "cases": []}', "mine.json")
+
+    def test_missing_file_and_folder(self):
+        self.expect(USAGE, "run", "--suite", "./none.json", *QUICK, stderr=("none.json",))
+        self.expect(USAGE, "run", "--suite", "./", *QUICK)
+
+    def test_arrays_multiply_out(self):
+        path = self.write("mine.json", json.dumps({
+            "name": "mine", "summary": "two by two",
+            "cases": [{"workload": "ops/gemm", "params": {"dtype": ["fp32", "bf16"], "m": [32, 64],
+                                                          "n": 32, "k": 32}}]}))
+        ids = self.dry_run_ids("--suite", path, "--device", "cpu")
+        self.assertEqual(len(set(ids)), 4, ids)
+
+    def test_every_shipped_suite_expands(self):
+        for path in sorted(pathlib.Path(ROOT / "configs/suites").glob("*.json")):
+            with self.subTest(suite=path.stem):
+                cpu = self.dry_run_ids("--suite", path.stem, "--device", "cpu")
+                gpu = self.dry_run_ids("--suite", path.stem)
+                self.assertTrue(cpu and gpu)
+                self.assertEqual((len(set(cpu)), len(set(gpu))), (len(cpu), len(gpu)))
+                self.assertEqual(gpu, self.dry_run_ids("--suite", path), "embedded is not the file")
+        self.assertLessEqual(len(self.dry_run_ids("--suite", "bert")), 30)
+
+    def test_peers_use_our_ids(self):
+        cases = peer_cases.default_cases()
+        path = self.write("peers.json", json.dumps(alternate.suite_of(cases, tune=False)))
+        self.assertEqual(self.dry_run_ids("--suite", path), [case.id for case in cases])
+
+
+class Binary(harness.CliTest):
+    @unittest.skipIf(harness.SANITIZED, "sanitizers bring libraries of their own")
+    def test_needs_only_libc(self):
+        dynamic = subprocess.run(["readelf", "-d", harness.GPUBENCH], check=True, text=True,
+                                 stdout=subprocess.PIPE).stdout
+        needed = {line.split("[")[1].rstrip("]") for line in dynamic.splitlines() if "(NEEDED)" in line}
+        self.assertTrue(needed)
+        allowed = ("libc.so", "libm.so", "libdl.so", "libpthread.so", "librt.so", "ld-linux")
+        self.assertEqual([name for name in needed if not name.startswith(allowed)], [])
+
+
+if __name__ == "__main__":
+    harness.main()

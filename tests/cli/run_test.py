@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`gpubench run` on the cpu device: what it writes where, and what it does with cases that can't run."""
+import json
+import os
+import stat
+import unittest
+
+import harness
+import validate_report
+from harness import (CASE_FAILED, FINE, NOTHING_COMPARABLE, QUICK, SMALL_GEMM, TIME_LIMIT, USAGE,
+                     WRONG_RESULT)
+
+TOO_BIG = ("ops/gemm", "m=1M", "n=1M", "k=1M")
+
+
+class ReportTest(harness.CliTest):
+    def assert_valid(self, report):
+        schema = validate_report.load(validate_report.SCHEMA)
+        self.assertEqual(validate_report.problems(report, schema), [])
+
+
+class Reports(ReportTest):
+    def test_smoke_suite(self):
+        report = self.report_of(FINE, "--suite", "smoke", "--device", "cpu")
+        self.assert_valid(report)
+        self.assertTrue(report["complete"])
+        self.assertEqual(report["suite"]["name"], "smoke")
+        self.assertEqual([result["status"] for result in report["results"]],
+                         ["ok"] * len(report["results"]))
+        self.assertEqual(report["summary"]["ok"], len(report["results"]))
+        self.assertEqual(report["devices"][0]["arch"], "cpu")
+        for result in report["results"]:
+            with self.subTest(id=result["id"]):
+                self.assertTrue(result["check"]["passed"])
+                self.assertLessEqual(result["check"]["error"], result["check"]["tolerance"])
+                median = result["time_s"]["median"]
+                self.assertGreater(median, 0)
+                self.assertEqual(result["time_s"]["n"], len(result["samples_s"]))
+                expected = result["work"]["bytes"] / median / 1e9
+                self.assertAlmostEqual(result["rate"]["gb_per_s"] / expected, 1, places=6)
+                self.assertIsNone(result["peak"]["datasheet_pct"], "a processor has no datasheet peak")
+                self.assertIn(result["workload"], result["reproduce"])
+
+    def test_bert_suite_measures_at_least_twenty_cases(self):
+        report = self.report_of(FINE, "--suite", "bert", *QUICK)
+        self.assert_valid(report)
+        self.assertGreaterEqual(report["summary"]["ok"], 20)
+
+    def test_lists_multiply_out_and_ids_leave_defaults_out(self):
+        report = self.report_of(FINE, *SMALL_GEMM, "dtype=bf16,fp32", *QUICK)
+        self.assertEqual([result["id"] for result in report["results"]],
+                         ["ops/gemm?k=64&m=32&n=48", "ops/gemm?dtype=fp32&k=64&m=32&n=48"])
+        self.assertEqual(report["results"][0]["params"]["dtype"], "bf16")
+        self.assertEqual(report["results"][0]["params"]["m"], 32)
+
+    def test_conditions_are_recorded(self):
+        report = self.report_of(FINE, *SMALL_GEMM, *QUICK, "--cache", "hot", "--data", "uniform",
+                                "--seed", "7")
+        result = report["results"][0]
+        self.assertEqual(result["id"], "ops/gemm?cache=hot&data=uniform&k=64&m=32&n=48")
+        self.assertEqual((result["cache"], result["data"]), ("hot", {"dist": "uniform", "seed": 7}))
+
+    def test_no_verify_leaves_the_check_null(self):
+        report = self.report_of(FINE, *SMALL_GEMM, *QUICK, "--no-verify")
+        self.assert_valid(report)
+        self.assertIsNone(report["results"][0]["check"])
+
+    def test_environment_by_allow_list(self):
+        report = self.report_of(FINE, *SMALL_GEMM, *QUICK, NCCL_ALGO="Tree", MY_TOKEN="hidden")
+        self.assertEqual(report["environment"].get("NCCL_ALGO"), "Tree")
+        self.assertNotIn("hidden", json.dumps(report["environment"]))
+
+    def test_reproduce_gives_the_same_case(self):
+        first = self.report_of(FINE, *SMALL_GEMM, "dtype=fp16", *QUICK, "--data", "uniform")
+        words = first["results"][0]["reproduce"].split()
+        self.assertEqual(words[:2], ["gpubench", "run"])
+        again = self.report_of(FINE, *words[2:], "--warmup", "0", "--max-time", "0.05", "--min-time", "0")
+        self.assertEqual(again["results"][0]["id"], first["results"][0]["id"])
+
+
+class Streams(harness.CliTest):
+    def test_table_on_stdout_progress_on_stderr(self):
+        done = self.expect(FINE, "run", *SMALL_GEMM, *QUICK, "--out", "r.json",
+                           stdout=("report: ", "r.json"), stderr=("[1/1]",))
+        self.assertNotIn("[1/1]", done.stdout)
+        self.assertNotIn("report: ", done.stderr)
+        quiet = self.expect(FINE, "run", *SMALL_GEMM, *QUICK, "--out", "r.json", "--quiet")
+        self.assertNotIn("[1/1]", quiet.stderr)
+
+    def test_report_on_stdout(self):
+        done = self.expect(FINE, "run", *SMALL_GEMM, *QUICK, "--out", "-")
+        self.assertEqual(json.loads(done.stdout)["summary"]["ok"], 1)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_default_report_is_a_new_file_here(self):
+        self.expect(FINE, "run", *SMALL_GEMM, *QUICK)
+        files = list(self.folder.iterdir())
+        self.assertEqual([path.suffix for path in files], [".json"], files)
+
+    def test_journal_is_gone_after_the_run(self):
+        self.expect(FINE, "run", *SMALL_GEMM, *QUICK, "--out", "r.json")
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["r.json"])
+
+    def test_no_colour_without_a_terminal(self):
+        done = self.expect(FINE, "run", *SMALL_GEMM, *QUICK)
+        self.assertNotIn("\x1b", done.stdout + done.stderr)
+
+    def test_dry_run_runs_and_writes_nothing(self):
+        self.assertEqual(self.dry_run_ids(*SMALL_GEMM, "--device", "cpu"), ["ops/gemm?k=64&m=32&n=48"])
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+
+class Outputs(harness.CliTest):
+    def test_unwritable_path_is_found_before_the_run(self):
+        (self.folder / "folder").mkdir()
+        self.write("file", "")
+        for path in ("missing/r.json", "folder", "file/r.json"):
+            with self.subTest(path=path):
+                done = self.run_cli("run", *SMALL_GEMM, *QUICK, "--out", path)
+                self.assertEqual(done.returncode, USAGE, done.stderr)
+                self.assertIn(path, done.stderr)
+                self.assertNotIn("[1/1]", done.stderr)
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write anywhere")
+    def test_folder_without_write_permission(self):
+        (self.folder / "folder").mkdir()
+        (self.folder / "folder").chmod(stat.S_IRUSR | stat.S_IXUSR)
+        self.expect(USAGE, "run", *SMALL_GEMM, *QUICK, "--out", "folder/r.json", stderr=("folder",))
+
+    def test_full_disk(self):
+        done = self.run_cli("run", *SMALL_GEMM, *QUICK, "--out", "/dev/full")
+        self.assertIn(done.returncode, (CASE_FAILED, USAGE), done.stderr)
+        self.assertIn("/dev/full", done.stderr)
+        self.assertTrue(stat.S_ISCHR(os.stat("/dev/full").st_mode), "the device was replaced by a file")
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = self.run_cli("run", *SMALL_GEMM, *QUICK, "--out", "-", stdout=full)
+        self.assertEqual(done.returncode, CASE_FAILED, done.stderr)
+
+    def test_report_is_replaced_as_a_whole(self):
+        self.write("r.json", "old")
+        self.expect(USAGE, "run", "ops/gemm", "m=0", *QUICK, "--out", "r.json")
+        self.assertEqual((self.folder / "r.json").read_text(encoding="utf-8"), "old")
+        self.expect(FINE, "run", *SMALL_GEMM, *QUICK, "--out", "r.json")
+        json.loads((self.folder / "r.json").read_text(encoding="utf-8"))
+
+
+class CasesThatCanNotRun(ReportTest):
+    def test_too_big_is_skipped_with_what_it_needs(self):
+        report = self.report_of(FINE, *TOO_BIG, *QUICK)
+        self.assert_valid(report)
+        result = report["results"][0]
+        self.assertEqual((result["status"], result["reason"]["code"]), ("skipped", "E_OOM_PLANNED"))
+        self.assertGreaterEqual(result["reason"]["message"].count("GiB"), 2)
+        self.assertIsNone(result["time_s"])
+        self.report_of(CASE_FAILED, *TOO_BIG, *QUICK, "--fail-on-skip")
+
+    def test_gpu_provider_on_the_cpu_is_skipped(self):
+        result = self.report_of(FINE, *SMALL_GEMM, "impl=cublaslt", *QUICK)["results"][0]
+        self.assertEqual(result["status"], "skipped")
+        self.assertIn("cublaslt", result["reason"]["message"])
+
+    def test_missing_library_is_skipped_with_where_it_was_looked_for(self):
+        # The loader stops at a file that is no library, so these hide the real ones.
+        hidden = self.folder / "hidden"
+        hidden.mkdir()
+        for soname in ("libopenblas.so.0", "libopenblas.so", "libopenblas64.so.0", "libblis.so.4",
+                       "libblis.so.3", "libcblas.so.3", "libblas.so.3", "libmkl_rt.so.2",
+                       "libmkl_rt.so.1", "libmkl_rt.so"):
+            (hidden / soname).write_text("no library", encoding="utf-8")
+        report = self.report_of(FINE, *SMALL_GEMM, *QUICK, LD_LIBRARY_PATH=str(hidden),
+                                GPUBENCH_LIB_PATH=str(hidden))
+        result = report["results"][0]
+        self.assertEqual((result["status"], result["reason"]["code"]), ("skipped", "E_LIBRARY_MISSING"))
+        self.assertIn("libopenblas", result["reason"]["message"])
+        self.assertIn(str(hidden), result["reason"]["message"])
+
+    def test_time_limit(self):
+        report = self.report_of(TIME_LIMIT, *SMALL_GEMM, "dtype=fp32,bf16,fp16", *QUICK,
+                                "--time-limit", "0.001")
+        self.assert_valid(report)
+        self.assertFalse(report["complete"])
+        self.assertEqual(report["results"][-1]["status"], "not_run")
+        self.assertEqual(report["results"][-1]["reason"]["code"], "E_TIME_LIMIT")
+
+    def test_fail_fast(self):
+        report = self.report_of(WRONG_RESULT, *SMALL_GEMM, "dtype=fp32,bf16", *QUICK, "--fail-fast",
+                                GPUBENCH_FAULT="nan")
+        self.assertEqual([result["status"] for result in report["results"]], ["wrong", "not_run"])
+
+
+class PlantedFaults(ReportTest):
+    """A wrong element, an unwritten tile, swapped operands or a NaN in any provider is found."""
+
+    def expect_wrong(self, fault):
+        report = self.report_of(WRONG_RESULT, "--suite", "smoke", *QUICK, GPUBENCH_FAULT=fault)
+        self.assert_valid(report)
+        for result in report["results"]:
+            with self.subTest(id=result["id"]):
+                self.assertEqual(result["status"], "wrong")
+                self.assertFalse(result["check"]["passed"])
+                self.assertEqual(result["reason"]["code"], "E_WRONG_RESULT")
+
+    def test_wrong_element(self):
+        self.expect_wrong("wrong_element")
+
+    def test_unwritten_tile(self):
+        self.expect_wrong("unwritten_tile")
+
+    def test_swapped_operands(self):
+        self.expect_wrong("swapped_operands")
+
+    def test_nan(self):
+        self.expect_wrong("nan")
+
+    def test_misspelt_fault(self):
+        self.expect(USAGE, "run", *SMALL_GEMM, *QUICK, GPUBENCH_FAULT="nann", stderr=("nan",))
+
+
+class Compare(harness.CliTest):
+    def setUp(self):
+        super().setUp()
+        self.base = self.report_of(FINE, *SMALL_GEMM, "dtype=bf16,fp32", *QUICK)
+        self.write("a.json", json.dumps(self.base))
+
+    def changed(self, change):
+        report = json.loads(json.dumps(self.base))
+        for result in report["results"]:
+            change(result)
+        self.write("b.json", json.dumps(report))
+
+    def test_with_itself(self):
+        done = self.expect(FINE, "compare", "a.json", "a.json", stdout=("same",))
+        self.assertNotIn("slower", done.stdout)
+
+    def test_twice_as_slow(self):
+        def slow_down(result):
+            for key in ("median", "p05", "p95", "mean", "stdev"):
+                result["time_s"][key] *= 2
+            result["time_s"]["ci95"] = [2 * end for end in result["time_s"]["ci95"]]
+            result["samples_s"] = [2 * sample for sample in result["samples_s"]]
+
+        self.changed(slow_down)
+        self.expect(FINE, "compare", "a.json", "b.json", stdout=("slower",))
+        self.expect(FINE, "compare", "b.json", "a.json", stdout=("faster",))
+
+    def test_other_implementation_is_paired_without_impl(self):
+        def rename(result):
+            result["impl"] = result["params"]["impl"] = "other"
+            name, _, given = result["id"].partition("?")
+            result["id"] = name + "?" + "&".join(sorted(given.split("&") + ["impl=other"]))
+
+        self.changed(rename)
+        self.expect(FINE, "compare", "a.json", "b.json")
+        self.expect(FINE, "compare", "a.json", "b.json", "--match", "impl")
+
+    def test_nothing_in_common(self):
+        other = self.report_of(FINE, "ops/gemm", "m=16", "n=16", "k=16", *QUICK)
+        self.write("b.json", json.dumps(other))
+        self.expect(NOTHING_COMPARABLE, "compare", "a.json", "b.json")
+
+    def test_bad_reports(self):
+        self.expect(USAGE, "compare", "a.json", "none.json", stderr=("none.json",))
+        self.write("b.json", json.dumps(self.base)[:500])
+        self.expect(USAGE, "compare", "a.json", "b.json", stderr=("b.json",))
+        self.write("b.json", '{"schema": "other/1"}')
+        self.expect(USAGE, "compare", "a.json", "b.json", stderr=("b.json", "other/1"))
+        self.expect(USAGE, "compare", "a.json")
+
+
+if __name__ == "__main__":
+    harness.main()

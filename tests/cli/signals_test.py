@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SIGINT and SIGTERM: the report is saved with what was measured, and the exit code is 130."""
+import json
+import signal
+import subprocess
+
+import harness
+import validate_report
+from harness import INTERRUPTED
+
+# Enough cases of 0.2 s that the run would last for minutes.
+MANY_SIZES = "n=" + ",".join(str(size) for size in range(16, 1016))
+
+
+class Signals(harness.CliTest):
+    def start(self):
+        command = [harness.GPUBENCH, "run", "ops/gemm", "m=16", "k=16", MANY_SIZES, "--device", "cpu",
+                   "--warmup", "0", "--min-time", "0.2", "--max-time", "0.2", "--out", "r.json"]
+        process = subprocess.Popen(command, cwd=self.folder, env=self.environment(),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        return process
+
+    def wait_for_cases(self, process, count):
+        """Reads progress until that many cases have ended."""
+        seen = []
+        for line in process.stderr:
+            seen.append(line)
+            if line.startswith(f"[{count}/"):
+                return
+        self.fail("".join(seen))
+
+    def expect_saved(self, signal_number):
+        process = self.start()
+        self.wait_for_cases(process, 2)
+        process.send_signal(signal_number)
+        process.communicate(timeout=harness.HANG_S)
+        self.assertEqual(process.returncode, INTERRUPTED)
+        report = json.loads((self.folder / "r.json").read_text(encoding="utf-8"))
+        schema = validate_report.load(validate_report.SCHEMA)
+        self.assertEqual(validate_report.problems(report, schema), [])
+        self.assertFalse(report["complete"])
+        self.assertEqual([result["status"] for result in report["results"][:2]], ["ok", "ok"])
+        last = report["results"][-1]
+        self.assertEqual((last["status"], last["reason"]["code"]), ("not_run", "E_INTERRUPTED"))
+        self.assertEqual(len(report["results"]), 1000)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["r.json"], "the journal is left")
+
+    def test_interrupt(self):
+        self.expect_saved(signal.SIGINT)
+
+    def test_terminate(self):
+        self.expect_saved(signal.SIGTERM)
+
+    def test_kill_leaves_finished_cases_in_the_journal(self):
+        process = self.start()
+        self.wait_for_cases(process, 2)
+        process.kill()
+        process.communicate(timeout=harness.HANG_S)
+        journals = [path for path in self.folder.iterdir() if path.name.startswith("r.json")]
+        self.assertEqual(len(journals), 1, journals)
+        lines = journals[0].read_text(encoding="utf-8").splitlines()
+        finished = [json.loads(line) for line in lines[1:3]]
+        self.assertEqual([result["status"] for result in finished], ["ok", "ok"])
+
+    def test_reader_that_leaves_early(self):
+        process = subprocess.Popen([harness.GPUBENCH, "show", "bert-full"], cwd=self.folder,
+                                   env=self.environment(), stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        process.stdout.close()
+        process.stderr.read()
+        self.assertGreaterEqual(process.wait(timeout=harness.HANG_S), 0, "killed by a signal")
+        process.stderr.close()
+
+
+if __name__ == "__main__":
+    harness.main()
