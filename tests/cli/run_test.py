@@ -163,9 +163,7 @@ class CasesThatCanNotRun(ReportTest):
         # The loader stops at a file that is no library, so these hide the real ones.
         hidden = self.folder / "hidden"
         hidden.mkdir()
-        for soname in ("libopenblas.so.0", "libopenblas.so", "libopenblas64.so.0", "libblis.so.4",
-                       "libblis.so.3", "libcblas.so.3", "libblas.so.3", "libmkl_rt.so.2",
-                       "libmkl_rt.so.1", "libmkl_rt.so"):
+        for soname in ("libopenblas.so.0", "libmkl_rt.so.2", "libblis.so.4"):
             (hidden / soname).write_text("no library", encoding="utf-8")
         report = self.report_of(FINE, *SMALL_GEMM, *QUICK, LD_LIBRARY_PATH=str(hidden),
                                 GPUBENCH_LIB_PATH=str(hidden))
