@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// GEMM checks on a CUDA device, by our own kernels.
+#include "ops/gemm/reference.h"
+
+namespace gpubench {
+namespace {
+
+void reference(Stream& stream, const GemmReference& problem, float* out) {
+  launch_gemm_reference(stream.native(), problem, out);
+}
+
+void projection(Stream& stream, const GemmReference& problem, const void* c, Dtype c_dtype,
+                std::uint64_t seed, double* scratch, float* projected, float* wanted) {
+  launch_gemm_projection(stream.native(), problem, c, c_dtype, seed, scratch, projected, wanted);
+}
+
+void samples(Stream& stream, const GemmReference& problem, const void* c, Dtype c_dtype,
+             std::uint64_t seed, float* sampled, float* wanted) {
+  launch_gemm_samples(stream.native(), problem, c, c_dtype, seed, sampled, wanted);
+}
+
+}  // namespace
+
+GemmCheckBackend cuda_gemm_checks() { return {reference, projection, samples}; }
+
+}  // namespace gpubench

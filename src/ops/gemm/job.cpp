@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/gemm/job.h"
+
+#include <utility>
+
+#include "core/formulas.h"
+#include "ops/gemm/providers.h"
+#include "ops/gemm/reference.h"
+#include "ops/support/op_job.h"
+#include "util/units.h"
+
+namespace gpubench {
+namespace {
+
+Work work_of(const GemmProblem& problem) {
+  const std::size_t out_bytes = storage_bytes(output_dtype(problem.dtype));
+  return gemm_work(problem.m, problem.n, problem.k, storage_bytes(problem.dtype), out_bytes,
+                   problem.epilogue == Epilogue::none ? 0 : out_bytes);
+}
+
+JobInfo info_of(const GemmProblem& problem, std::string_view impl) {
+  JobInfo info;
+  info.impl = impl;
+  info.emulated = impl == "cpu" && problem.dtype != Dtype::fp32;
+  info.compute_type = problem.dtype == Dtype::tf32 && !info.emulated ? "tf32" : "fp32";
+  if (!info.emulated) info.peak_dtype = peak_key(problem.dtype);
+  return info;
+}
+
+}  // namespace
+
+std::unique_ptr<Job> make_gemm_job(Context& context, const GemmProblem& problem,
+                                   const std::string& impl,
+                                   std::optional<double> full_check_flops) {
+  const DeviceInfo& device = context.device.info();
+  const Provider<GemmProblem>& provider = select(gemm_providers(), device, problem, impl);
+  OpJobSpec spec;
+  spec.operands = gemm_operands(problem);
+  spec.plan = provider.plan(context, problem);
+  spec.work = work_of(problem);
+  spec.info = info_of(problem, provider.name);
+  GemmVerification verification = gemm_verification(
+      context, problem, full_check_flops.value_or(default_full_check_flops(device.kind)));
+  spec.reference = std::move(verification.reference);
+  spec.verify_set = std::move(verification.verify_set);
+  spec.reference_name = std::move(verification.name);
+  return std::make_unique<OpJob>(context, std::move(spec));
+}
+
+std::uint64_t gemm_footprint(const DeviceInfo& device, const Conditions& conditions,
+                             const GemmProblem& problem) {
+  const double limit = default_full_check_flops(device.kind);
+  return checked_add({op_job_footprint(device, conditions, gemm_operands(problem),
+                                       gemm_checks_every_element(problem, limit)),
+                      gemm_verification_bytes(problem, limit),
+                      device.kind == DeviceKind::cuda ? kMostGemmWorkspace : 0});
+}
+
+}  // namespace gpubench

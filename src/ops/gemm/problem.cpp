@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/gemm/problem.h"
+
+#include <cmath>
+
+#include "gpubench/error.h"
+#include "util/units.h"
+
+namespace gpubench {
+
+bool is_fp8(Dtype dtype) { return dtype == Dtype::fp8_e4m3 || dtype == Dtype::fp8_e5m2; }
+
+Dtype output_dtype(Dtype dtype) {
+  if (is_fp8(dtype)) return Dtype::bf16;
+  return dtype == Dtype::tf32 ? Dtype::fp32 : dtype;
+}
+
+double operand_scale(Dtype dtype) {
+  // The normal generator ends at 5.77 standard deviations: 369 of E4M3's 448. A power of two, so
+  // that scaling rounds nothing. Bounds the sums, too: 64 * 64 * sqrt(k) is far from overflow.
+  return is_fp8(dtype) ? 64.0 : 1.0;
+}
+
+double dequant_scale(Dtype dtype) { return 1.0 / operand_scale(dtype); }
+
+std::vector<Operand> gemm_operands(const GemmProblem& problem) {
+  const auto count = [](std::int64_t rows, std::int64_t columns) {
+    return static_cast<std::size_t>(
+        checked_mul({static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns)}));
+  };
+  const double scale = operand_scale(problem.dtype);
+  const Dtype out = output_dtype(problem.dtype);
+  std::vector<Operand> operands;
+  operands.push_back({.name = "A",
+                      .role = Role::input,
+                      .dtype = problem.dtype,
+                      .count = count(problem.m, problem.k),
+                      .scale = scale});
+  operands.push_back({.name = "B",
+                      .role = Role::input,
+                      .dtype = problem.dtype,
+                      .count = count(problem.k, problem.n),
+                      .scale = scale});
+  if (problem.epilogue != Epilogue::none) {
+    // As large as the product's values, so that a bias left out or misplaced shows.
+    operands.push_back({.name = "bias",
+                        .role = Role::input,
+                        .dtype = out,
+                        .count = count(1, problem.n),
+                        .scale = std::sqrt(static_cast<double>(problem.k))});
+  }
+  operands.push_back({.name = "C",
+                      .role = Role::output,
+                      .dtype = out,
+                      .count = count(problem.m, problem.n),
+                      .tolerance = gemm_tolerance(problem)});
+  return operands;
+}
+
+double gemm_tolerance(const GemmProblem& problem) {
+  const auto k = static_cast<double>(problem.k);
+  const double fp32 = unit_roundoff(Dtype::fp32);
+  // Inputs are exact in their type and products exact in FP32 (TF32 included: 11 + 11 bits), so
+  // what remains is the accumulation and the rounding of the output, which is at most one unit
+  // round-off of its type.
+  const double output = 1.25 * unit_roundoff(output_dtype(problem.dtype));
+  // Tensor cores truncate when they add a group of products to the sum: an error of one sign,
+  // linear in k.
+  const double truncated = fp32 * k;
+  switch (problem.dtype) {
+    case Dtype::fp32:
+      // Rounded additions wander as sqrt(k); the largest of 1e8 elements is at six standard
+      // deviations.
+      return output + 8 * fp32 * std::sqrt(k) + 8 * fp32;
+    case Dtype::tf32:
+      // A quarter of TF32's round-off on top: one-sided truncation differs between GPUs.
+      return truncated + 0.25 * unit_roundoff(Dtype::tf32);
+    case Dtype::fp8_e4m3:
+    case Dtype::fp8_e5m2: {
+      // Hopper's FP8 accumulator keeps about 14 bits (arXiv 2412.19437): each step of 32 products
+      // may lose 2^-13 of the sum. Without fast accumulation the sum moves to FP32 every 128
+      // products or sooner.
+      constexpr double kShortRoundoff = 0x1p-13, kStep = 32;
+      const double steps = problem.fast_accum ? std::fmax(k / kStep, 4) : 4;
+      return output + truncated + kShortRoundoff * std::fmin(steps, 256);
+    }
+    default:
+      return output + truncated;
+  }
+}
+
+Epilogue parse_epilogue(const std::string& text) {
+  if (text == "none") return Epilogue::none;
+  if (text == "bias") return Epilogue::bias;
+  if (text == "bias_gelu") return Epilogue::bias_gelu;
+  throw ConfigError("unknown epilogue '" + text + "'; there are: none, bias, bias_gelu");
+}
+
+}  // namespace gpubench

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every way to compute a GEMM, best first.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "gpubench/provider.h"
+#include "ops/gemm/problem.h"
+
+namespace gpubench {
+
+std::span<const Provider<GemmProblem>> gemm_providers();
+
+/// cuBLASLt: the first heuristic, or with problem.tune the fastest of its candidates.
+Support cublaslt_gemm_supports(const DeviceInfo& device, const GemmProblem& problem);
+std::unique_ptr<Plan> cublaslt_gemm_plan(Context& context, const GemmProblem& problem);
+
+/// The CPU math library's FP32 product on rounded operands, then the epilogue.
+Support cpu_gemm_supports(const DeviceInfo& device, const GemmProblem& problem);
+std::unique_ptr<Plan> cpu_gemm_plan(Context& context, const GemmProblem& problem);
+
+}  // namespace gpubench

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/gemm/reference.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "gpubench/error.h"
+#include "util/units.h"
+
+namespace gpubench {
+namespace {
+
+/// Errors of a projection's elements add up at random, a wrong element does not: twice the
+/// tolerance of a single element leaves room for the extremes and stays far below what one wrong
+/// element makes.
+constexpr double kProjectionTolerance = 2;
+
+GemmCheckBackend checks_for(DeviceKind kind) {
+#if GPUBENCH_HAS_CUDA
+  if (kind == DeviceKind::cuda) return cuda_gemm_checks();
+#endif
+  if (kind == DeviceKind::cpu) return cpu_gemm_checks();
+  throw DeviceError("E_NO_CUDA",
+                    "this build has no CUDA: build with a CUDA toolkit, or --device cpu");
+}
+
+GemmReference reference_problem(DeviceKind kind, const GemmProblem& problem,
+                                std::span<void* const> operands) {
+  GemmReference out;
+  out.m = problem.m;
+  out.n = problem.n;
+  out.k = problem.k;
+  out.dtype = storage_dtype(kind, problem.dtype);
+  out.a = problem.a_k_contiguous ? MatrixView{operands[0], problem.k, 1}
+                                 : MatrixView{operands[0], 1, problem.m};
+  out.b = problem.b_k_contiguous ? MatrixView{operands[1], 1, problem.k}
+                                 : MatrixView{operands[1], problem.n, 1};
+  if (problem.epilogue != Epilogue::none) out.bias = operands[2];
+  out.bias_dtype = storage_dtype(kind, output_dtype(problem.dtype));
+  out.alpha = dequant_scale(problem.dtype) * dequant_scale(problem.dtype);
+  out.gelu = problem.epilogue == Epilogue::bias_gelu;
+  return out;
+}
+
+struct SampledCheck {
+  SampledCheck(Device& on, const GemmProblem& what, std::uint64_t with_seed)
+      : device(on),
+        problem(what),
+        seed(with_seed),
+        projected_count(static_cast<std::size_t>(what.m * projection_groups(what.n))),
+        samples(static_cast<std::size_t>(sample_count(what.m, what.n))),
+        scratch(on, static_cast<std::size_t>((what.k + 1) * projection_groups(what.n)) *
+                        sizeof(double)),
+        given(on, std::max(projected_count, samples) * sizeof(float)),
+        wanted(on, std::max(projected_count, samples) * sizeof(float)) {}
+
+  Check operator()(Stream& stream, std::span<void* const> operands) const {
+    const DeviceKind kind = device.info().kind;
+    const GemmCheckBackend checks = checks_for(kind);
+    const GemmReference reference = reference_problem(kind, problem, operands);
+    const Dtype out = storage_dtype(kind, output_dtype(problem.dtype));
+    const double tolerance = gemm_tolerance(problem);
+    auto* given_data = static_cast<float*>(given.data());
+    auto* wanted_data = static_cast<float*>(wanted.data());
+
+    checks.samples(stream, reference, operands.back(), out, seed, given_data, wanted_data);
+    Check sampled = compare(stream, "samples of C, one per tile", samples, tolerance);
+    if (!sampled.passed) return sampled;
+    checks.projection(stream, reference, operands.back(), out, seed,
+                      static_cast<double*>(scratch.data()), given_data, wanted_data);
+    Check projected = compare(stream, "projection of C onto groups of columns", projected_count,
+                              kProjectionTolerance * tolerance);
+    // The samples' error is the comparable one: it means what it means for small products.
+    return projected.passed ? sampled : projected;
+  }
+
+  Check compare(Stream& stream, const char* name, std::size_t count, double tolerance) const {
+    const Operand operand{.name = name,
+                          .role = Role::output,
+                          .dtype = Dtype::fp32,
+                          .count = count,
+                          .tolerance = tolerance};
+    return compare_with_reference(device, stream, given.data(), operand,
+                                  static_cast<const float*>(wanted.data()));
+  }
+
+  Device& device;
+  GemmProblem problem;
+  std::uint64_t seed;
+  std::size_t projected_count, samples;
+  Buffer scratch, given, wanted;
+};
+
+}  // namespace
+
+double default_full_check_flops(DeviceKind kind) { return kind == DeviceKind::cuda ? 2e12 : 8e9; }
+
+bool gemm_checks_every_element(const GemmProblem& problem, double full_check_flops) {
+  const double flops = 2.0 * static_cast<double>(problem.m) * static_cast<double>(problem.n) *
+                       static_cast<double>(problem.k);
+  return flops <= full_check_flops || problem.epilogue == Epilogue::bias_gelu;
+}
+
+std::uint64_t gemm_verification_bytes(const GemmProblem& problem, double full_check_flops) {
+  if (gemm_checks_every_element(problem, full_check_flops)) return 0;
+  const auto groups = static_cast<std::uint64_t>(projection_groups(problem.n));
+  const auto values = std::max(checked_mul({static_cast<std::uint64_t>(problem.m), groups}),
+                               static_cast<std::uint64_t>(sample_count(problem.m, problem.n)));
+  return checked_add(
+      {checked_mul({static_cast<std::uint64_t>(problem.k) + 1, groups, sizeof(double)}),
+       checked_mul({values, 2 * sizeof(float)})});
+}
+
+GemmVerification gemm_verification(Context& context, const GemmProblem& problem,
+                                   double full_check_flops) {
+  const DeviceKind kind = context.device.info().kind;
+  const std::string where = kind == DeviceKind::cpu ? "on the host" : "on the device";
+  GemmVerification verification;
+  if (gemm_checks_every_element(problem, full_check_flops)) {
+    verification.name = "double " + where + ", every element";
+    verification.reference = [kind, problem](Stream& stream, std::span<void* const> operands,
+                                             std::span<float* const> references) {
+      checks_for(kind).reference(stream, reference_problem(kind, problem, operands), references[0]);
+    };
+    return verification;
+  }
+  verification.name =
+      "double " + where + ", projection of every element and one sample per 64x64 tile";
+  // Shared, because std::function wants to be copyable; the buffers are not.
+  verification.verify_set =
+      [check =
+           std::make_shared<const SampledCheck>(context.device, problem, context.conditions.seed)](
+          Stream& stream, std::span<void* const> operands) { return (*check)(stream, operands); };
+  return verification;
+}
+
+}  // namespace gpubench

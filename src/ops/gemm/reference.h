@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verification of GEMM results in double, by code that no provider shares: every element, or for a
+// product too large for that a projection of every element and one sample per tile.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kernels/check/gemm_reference.h"
+#include "ops/gemm/problem.h"
+#include "ops/support/op_job.h"
+
+namespace gpubench {
+
+/// One of the two functions is set.
+struct GemmVerification {
+  ReferenceFn reference = {};
+  VerifySetFn verify_set = {};
+  std::string name;  ///< for Check.reference
+};
+
+/// Makes what checks the problem on the device; `full_check_flops` is the largest product of which
+/// every element is computed (a GELU epilogue always is: a projection can't see through it).
+GemmVerification gemm_verification(Context& context, const GemmProblem& problem,
+                                   double full_check_flops);
+
+/// Largest product that is checked in full in a run: half a second on an H200, a few on two cores.
+double default_full_check_flops(DeviceKind kind);
+bool gemm_checks_every_element(const GemmProblem& problem, double full_check_flops);
+/// Device memory that gemm_verification() allocates, beside the references of the OpJob.
+std::uint64_t gemm_verification_bytes(const GemmProblem& problem, double full_check_flops);
+
+/// The three checks of kernels/check/gemm_reference.h on one kind of device; `dtype`s are storage
+/// types.
+struct GemmCheckBackend {
+  void (*reference)(Stream& stream, const GemmReference& problem, float* out);
+  void (*projection)(Stream& stream, const GemmReference& problem, const void* c, Dtype c_dtype,
+                     std::uint64_t seed, double* scratch, float* projected, float* reference);
+  void (*samples)(Stream& stream, const GemmReference& problem, const void* c, Dtype c_dtype,
+                  std::uint64_t seed, float* sampled, float* reference);
+};
+
+GemmCheckBackend cpu_gemm_checks();
+GemmCheckBackend cuda_gemm_checks();  ///< only in builds with CUDA
+
+}  // namespace gpubench

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix product C[m][n] = epilogue(A[m][k] B[k][n]) in FP32, TF32, FP16, BF16 and FP8.
+#include "ops/gemm/job.h"
+
+namespace gpubench {
+namespace {
+
+GemmProblem problem_of(const Params& params) {
+  const std::string& layout = params.text("layout");
+  return {.m = params.integer("m"),
+          .n = params.integer("n"),
+          .k = params.integer("k"),
+          .dtype = params.dtype(),
+          .a_k_contiguous = layout[0] == 't',
+          .b_k_contiguous = layout[1] == 'n',
+          .epilogue = parse_epilogue(params.text("epilogue")),
+          .fast_accum = params.flag("fast_accum"),
+          .tune = params.flag("tune")};
+}
+
+const Registration kGemm{{
+    .name = "ops/gemm",
+    .summary = "Matrix product with an optional fused bias and GELU",
+    .params = {int_param("m", 4096, "rows of A and C"), int_param("n", 4096, "columns of B and C"),
+               int_param("k", 4096, "length of each dot product"),
+               choice_param("dtype", "bf16", {"fp32", "tf32", "fp16", "bf16", "fp8"},
+                            "type of A and B; fp8 is E4M3 with scales and writes bf16"),
+               choice_param("layout", "tn", {"tn", "nn", "nt", "tt"},
+                            "BLAS letters, column-major view; tn: k contiguous in A and B"),
+               choice_param("epilogue", "none", {"none", "bias", "bias_gelu"},
+                            "fused after the product; GELU in its tanh form"),
+               bool_param("fast_accum", true,
+                          "fp8: accumulate in the tensor core's short registers"),
+               bool_param("tune", false,
+                          "time the library's candidates instead of taking its first"),
+               choice_param("impl", "auto", {"auto", "cublaslt", "cpu"}, "provider")},
+    .footprint =
+        [](const DeviceInfo& device, const Conditions& conditions, const Params& params) {
+          return gemm_footprint(device, conditions, problem_of(params));
+        },
+    .prepare =
+        [](Context& context, const Params& params) {
+          return make_gemm_job(context, problem_of(params), params.text("impl"));
+        },
+}};
+
+}  // namespace
+}  // namespace gpubench
