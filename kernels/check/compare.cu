@@ -9,6 +9,7 @@ namespace {
 // Fixed, so that the order of every sum is the same on every GPU.
 constexpr unsigned kThreads = 256;
 constexpr unsigned kBlocks = 1024;
+constexpr unsigned kWarp = 32;
 constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
 struct Workspace {
@@ -80,37 +81,70 @@ __global__ void rms_kernel(std::uint64_t count, Workspace* workspace) {
   }
 }
 
+__device__ void compare_element(CompareResult& mine, float value, float wanted, double rms,
+                                double tolerance, std::uint64_t index) {
+  const double difference = fabs(static_cast<double>(value) - static_cast<double>(wanted));
+  // Equal zeros beside an rms of zero would be 0 / 0.
+  const double error = difference == 0 ? 0 : difference / (fabs(static_cast<double>(wanted)) + rms);
+  const bool finite = isfinite(value) && isfinite(wanted);
+  if (!finite) ++mine.nonfinite;
+  if (finite && error > mine.max_error) {
+    mine.max_error = error;
+    mine.max_index = index;
+  }
+  // Negated, so that NaN counts as bad.
+  if (!finite || !(error <= tolerance)) {
+    if (mine.bad == 0) {
+      mine.first_bad = index;
+      mine.first_out = value;
+      mine.first_reference = wanted;
+    }
+    ++mine.bad;
+  }
+}
+
 template <class T>
 __global__ void compare_kernel(const T* out, const float* reference, std::uint64_t count,
                                double tolerance, Workspace* workspace) {
-  __shared__ SharedResults storage;
+  __shared__ CompareResult shared[kThreads];
   const double rms = workspace->result.reference_rms;
   CompareResult mine = nothing_compared();
   const std::uint64_t stride = std::uint64_t{gridDim.x} * blockDim.x;
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count;
        i += stride) {
-    const float value = to_float(out[i]), wanted = reference[i];
-    const double difference = fabs(static_cast<double>(value) - static_cast<double>(wanted));
-    // Equal zeros beside an rms of zero would be 0 / 0.
-    const double error =
-        difference == 0 ? 0 : difference / (fabs(static_cast<double>(wanted)) + rms);
-    const bool finite = isfinite(value) && isfinite(wanted);
-    if (!finite) ++mine.nonfinite;
-    if (finite && error > mine.max_error) {
-      mine.max_error = error;
-      mine.max_index = i;
+    compare_element(mine, to_float(out[i]), reference[i], rms, tolerance, i);
+  }
+  const CompareResult all = reduce_block(shared, mine, merge);
+  if (threadIdx.x == 0) workspace->partial[blockIdx.x] = all;
+}
+
+/// A warp takes a row: its rms first, then its elements.
+template <class T>
+__global__ void compare_rows_kernel(const T* out, const float* reference, std::uint64_t rows,
+                                    std::uint64_t row_elements, double floor, double tolerance,
+                                    Workspace* workspace) {
+  __shared__ CompareResult shared[kThreads];
+  const double least_rms = floor * workspace->result.reference_rms;
+  CompareResult mine = nothing_compared();
+  const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / kWarp);
+  const unsigned lane = threadIdx.x % kWarp;
+  for (std::uint64_t row = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / kWarp;
+       row < rows; row += warps) {
+    const std::uint64_t begin = row * row_elements, end = begin + row_elements;
+    double sum = 0;
+    for (std::uint64_t i = begin + lane; i < end; i += kWarp) {
+      const double value = reference[i];
+      sum += value * value;
     }
-    // Negated, so that NaN counts as bad.
-    if (!finite || !(error <= tolerance)) {
-      if (mine.bad == 0) {
-        mine.first_bad = i;
-        mine.first_out = value;
-        mine.first_reference = wanted;
-      }
-      ++mine.bad;
+    for (unsigned step = kWarp / 2; step > 0; step /= 2) {
+      sum += __shfl_xor_sync(0xffffffffu, sum, step);
+    }
+    const double rms = fmax(sqrt(sum / static_cast<double>(row_elements)), least_rms);
+    for (std::uint64_t i = begin + lane; i < end; i += kWarp) {
+      compare_element(mine, to_float(out[i]), reference[i], rms, tolerance, i);
     }
   }
-  const CompareResult all = reduce_block(storage.results(), mine, merge);
+  const CompareResult all = reduce_block(shared, mine, merge);
   if (threadIdx.x == 0) workspace->partial[blockIdx.x] = all;
 }
 
@@ -130,7 +164,8 @@ __global__ void merge_kernel(Workspace* workspace) {
 std::size_t compare_workspace_bytes() { return sizeof(Workspace); }
 
 void launch_compare(void* stream, Dtype dtype, const void* out, const float* reference,
-                    std::uint64_t count, double tolerance, void* workspace) {
+                    std::uint64_t count, std::uint64_t row, double floor, double tolerance,
+                    void* workspace) {
   const cudaStream_t queue = native_stream(stream);
   auto* space = static_cast<Workspace*>(workspace);
   squares_kernel<<<kBlocks, kThreads, 0, queue>>>(reference, count, space);
@@ -139,8 +174,14 @@ void launch_compare(void* stream, Dtype dtype, const void* out, const float* ref
   check_launch("rms_kernel");
   with_storage(dtype, [&](auto storage) {
     using T = typename decltype(storage)::type;
-    compare_kernel<T><<<kBlocks, kThreads, 0, queue>>>(static_cast<const T*>(out), reference, count,
-                                                       tolerance, space);
+    const auto* values = static_cast<const T*>(out);
+    if (row == 0) {
+      compare_kernel<T>
+          <<<kBlocks, kThreads, 0, queue>>>(values, reference, count, tolerance, space);
+    } else {
+      compare_rows_kernel<T><<<kBlocks, kThreads, 0, queue>>>(values, reference, count / row, row,
+                                                              floor, tolerance, space);
+    }
   });
   check_launch("compare_kernel");
   merge_kernel<<<1, kThreads, 0, queue>>>(space);

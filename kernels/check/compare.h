@@ -24,7 +24,9 @@ struct CompareResult {
 std::size_t compare_workspace_bytes();
 
 /// Ordered in `stream` (a cudaStream_t). `workspace`: compare_workspace_bytes(), aligned to 256.
+/// row: 0, or the elements of a row with its own rms; `floor` times the whole's is its least.
 void launch_compare(void* stream, Dtype dtype, const void* out, const float* reference,
-                    std::uint64_t count, double tolerance, void* workspace);
+                    std::uint64_t count, std::uint64_t row, double floor, double tolerance,
+                    void* workspace);
 
 }  // namespace gpubench
