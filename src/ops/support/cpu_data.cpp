@@ -59,15 +59,20 @@ void merge(Difference& to, const Difference& from) {
   to.nonfinite += from.nonfinite;
 }
 
-Difference compare(Device&, Stream&, Dtype, const void* out, const float* reference,
-                   std::uint64_t count, double tolerance) {
+Difference compare(Device&, Stream&, const void* out, const float* reference,
+                   const CompareRequest& request) {
   const auto* values = static_cast<const float*>(out);
-  const double rms = root_mean_square(reference, count);
+  const double whole_rms = root_mean_square(reference, request.count);
   Difference all;
   std::mutex mutex;
-  parallel_for(count, kGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_for(request.count, kGrain, [&](std::size_t begin, std::size_t end) {
     Difference mine;
+    double rms = whole_rms;
     for (std::size_t i = begin; i < end; ++i) {
+      if (request.row != 0 && (i == begin || i % request.row == 0)) {
+        const std::size_t first = i / request.row * request.row;
+        rms = std::fmax(root_mean_square(reference + first, request.row), kRowRmsFloor * whole_rms);
+      }
       const auto value = static_cast<double>(values[i]), wanted = static_cast<double>(reference[i]);
       const double difference = std::fabs(value - wanted);
       // Equal zeros beside an rms of zero would be 0 / 0.
@@ -75,7 +80,7 @@ Difference compare(Device&, Stream&, Dtype, const void* out, const float* refere
       const bool finite = std::isfinite(value) && std::isfinite(wanted);
       if (!finite) ++mine.nonfinite;
       if (finite) mine.max_error = std::fmax(mine.max_error, error);
-      if (finite && error <= tolerance) continue;
+      if (finite && error <= request.tolerance) continue;
       if (mine.bad == 0) {
         mine.first_bad = i;
         mine.first_out = values[i];

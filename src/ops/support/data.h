@@ -28,10 +28,20 @@ struct Difference {
   float first_reference = 0;
 };
 
+struct CompareRequest {
+  Dtype dtype = Dtype::fp32;  ///< that `out` is stored as
+  std::uint64_t count = 0;
+  std::uint64_t row = 0;  ///< Operand::row
+  double tolerance = 0;
+};
+
+/// A row's rms counts as at least this share of the whole's: rows of zeros exist.
+constexpr double kRowRmsFloor = 0.01;
+
 struct DataBackend {
   void (*fill)(Stream& stream, void* to, const FillRequest& request);
-  Difference (*compare)(Device& device, Stream& stream, Dtype dtype, const void* out,
-                        const float* reference, std::uint64_t count, double tolerance);
+  Difference (*compare)(Device& device, Stream& stream, const void* out, const float* reference,
+                        const CompareRequest& request);
 };
 
 DataBackend cpu_data_backend();

@@ -43,6 +43,7 @@ struct OpJob::State {
         reference(std::move(spec.reference)),
         verify_set(std::move(spec.verify_set)),
         reference_name(std::move(spec.reference_name)) {
+    if (spec.prepare_inputs) spec.prepare_inputs(context.stream, sets);
     if (!verify_set) {
       for (const Operand& operand : sets.operands()) {
         if (operand.role != Role::output) continue;

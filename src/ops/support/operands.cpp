@@ -109,9 +109,11 @@ void fill_operand(Device& device, Stream& stream, void* to, const Operand& opera
 Check compare_with_reference(Device& device, Stream& stream, const void* out,
                              const Operand& operand, const float* reference) {
   const DeviceKind kind = device.info().kind;
-  const Difference found =
-      data_backend(kind).compare(device, stream, storage_dtype(kind, operand.dtype), out, reference,
-                                 operand.count, operand.tolerance);
+  const Difference found = data_backend(kind).compare(device, stream, out, reference,
+                                                      {.dtype = storage_dtype(kind, operand.dtype),
+                                                       .count = operand.count,
+                                                       .row = operand.row,
+                                                       .tolerance = operand.tolerance});
   Check check;
   check.passed = found.bad == 0 && found.nonfinite == 0 && found.max_error <= operand.tolerance;
   check.error = found.nonfinite == 0 ? found.max_error : std::numeric_limits<double>::infinity();

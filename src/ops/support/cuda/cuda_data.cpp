@@ -32,10 +32,11 @@ void fill(Stream& stream, void* to, const FillRequest& request) {
                .count = request.count});
 }
 
-Difference compare(Device& device, Stream& stream, Dtype dtype, const void* out,
-                   const float* reference, std::uint64_t count, double tolerance) {
+Difference compare(Device& device, Stream& stream, const void* out, const float* reference,
+                   const CompareRequest& request) {
   const Buffer workspace(device, compare_workspace_bytes());
-  launch_compare(stream.native(), dtype, out, reference, count, tolerance, workspace.data());
+  launch_compare(stream.native(), request.dtype, out, reference, request.count, request.row,
+                 kRowRmsFloor, request.tolerance, workspace.data());
   CompareResult result;
   device.copy_to_host(stream, &result, workspace.data(), sizeof(result));
   return {.max_error = result.max_error,
