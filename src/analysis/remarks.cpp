@@ -130,7 +130,8 @@ class Remarks {
           "larger "
           "size or an idle host helps");
     }
-    if (memory && peak.datasheet_pct && *peak.datasheet_pct < kLowPct && peak.memory_pct) {
+    const bool near_memory_peak = memory && peak.memory_pct && *peak.memory_pct >= kLowPct;
+    if (near_memory_peak && peak.datasheet_pct && *peak.datasheet_pct < kLowPct) {
       say("memory-bound at this size: {:.0f} GB/s is {:.0f} % of the memory's peak",
           result_.rate.gb_per_s.value_or(0), *peak.memory_pct);
     }

@@ -49,7 +49,7 @@ std::string rate_text(const Result& result) {
 /// Where memory binds, its percentage says more than the tensor cores'.
 std::string datasheet_text(const Result& result) {
   if (result.peak.bound == "memory" && result.peak.memory_pct) {
-    return percent_text(result.peak.memory_pct) + " memory";
+    return percent_text(result.peak.memory_pct) + " mem";
   }
   return percent_text(result.peak.datasheet_pct);
 }
@@ -253,7 +253,7 @@ std::string result_table(const Report& report, const TableOptions& options) {
                    {"impl"},
                    {"time", Align::right},
                    {"rate", Align::right},
-                   {"of datasheet", Align::right},
+                   {"datasheet", Align::right},
                    {"at clock", Align::right},
                    {"SM clock", Align::right},
                    {"power", Align::right},

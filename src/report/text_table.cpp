@@ -41,10 +41,13 @@ std::size_t cells_of(char32_t point) {
   return std::any_of(std::begin(kTwo), std::end(kTwo), within) ? 2 : 1;
 }
 
-std::string padded(const std::string& text, std::size_t width, Align align) {
+/// The cell filled up to `width`; only its text is coloured.
+std::string padded(const std::string& text, std::size_t width, Align align, Tone tone,
+                   bool colour) {
   const std::size_t used = display_width(text);
   const std::string space(width > used ? width - used : 0, ' ');
-  return align == Align::left ? text + space : space + text;
+  const std::string shown = coloured(text, tone, colour && !text.empty());
+  return align == Align::left ? shown + space : space + shown;
 }
 
 std::string escaped_markdown(const std::string& text) {
@@ -185,7 +188,8 @@ std::string TextTable::render_text(const TableOptions& options) const {
   };
   std::vector<std::string> line(used.size());
   for (std::size_t i = 0; i < used.size(); ++i) {
-    line[i] = padded(columns_[used[i]].title, widths[i], columns_[used[i]].align);
+    line[i] =
+        padded(columns_[used[i]].title, widths[i], columns_[used[i]].align, Tone::plain, false);
   }
   add_line(line);
   for (const Row& row : rows_) {
@@ -197,8 +201,7 @@ std::string TextTable::render_text(const TableOptions& options) const {
     for (std::size_t i = 0; i < used.size(); ++i) {
       const Cell& cell = row.cells[used[i]];
       const std::string& text = i == 0 ? pieces[0] : cell.text;
-      line[i] = coloured(padded(text, widths[i], columns_[used[i]].align), cell.tone,
-                         options.colour && !text.empty());
+      line[i] = padded(text, widths[i], columns_[used[i]].align, cell.tone, options.colour);
     }
     add_line(line);
     for (std::size_t p = 1; p < pieces.size(); ++p) {

@@ -56,7 +56,17 @@ TEST(Remarks, FaultsComeFirstAndSayNotToUseTheNumber) {
 TEST(Remarks, TooSmallToFillTheGpu) {
   const auto sentences = said(sample_gemm(5, 1980, 256));  // 6.7 us
   EXPECT_TRUE(says(sentences, "too small to fill the GPU"));
-  EXPECT_FALSE(says(sentences, "limits at this size"));
+  EXPECT_EQ(sentences.size(), 1U);
+}
+
+TEST(Remarks, SlowAlthoughMemoryBinds) {
+  Result result = sample_gemm(100);
+  result.work->flops = 1e9;
+  result.work->bytes = 24e9;
+  result.measurement->samples_s = sample_times(0.01, 0.001);
+  EXPECT_EQ(said(result),
+            std::vector<std::string>{"50 % of the memory's peak although memory binds: the "
+                                     "implementation (cublaslt) is what limits here"});
 }
 
 TEST(Remarks, ImplementationIsNamedWhereClockAndPowerAreNotTheReason) {
