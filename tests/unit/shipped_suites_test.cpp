@@ -69,8 +69,8 @@ TEST_P(ShippedSuite, GemmsAreTuned) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, ShippedSuite, testing::Values(DeviceKind::cuda, DeviceKind::cpu),
-                         [](const auto& info) {
-                           return info.param == DeviceKind::cpu ? "cpu" : "cuda";
+                         [](const auto& given) {
+                           return given.param == DeviceKind::cpu ? "cpu" : "cuda";
                          });
 
 TEST(BertSuite, FitsTwoMinutes) {
