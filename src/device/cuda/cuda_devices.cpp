@@ -82,7 +82,7 @@ CudaState diagnose(const CudaState& state, cudaError_t status) {
 
 CudaState cuda_state() {
   CudaState state;
-  static_cast<void>(cudaRuntimeGetVersion(&state.runtime_version));
+  state.runtime_version = CUDART_VERSION;  // the runtime is linked statically
   // The driver's library is asked first: without any driver the runtime reports the same error as
   // with one that is too old.
   const LibrarySearch search = SharedLibrary::open({"libcuda.so.1"});

@@ -25,13 +25,13 @@ std::string version_text(std::size_t version) {
          std::to_string(version % 100);
 }
 
-/// Throws where headers and library differ by more than cuDNN promises to allow.
-void check_version(std::size_t loaded, const std::string& path) {
-  const bool same_major = loaded / 10000 == CUDNN_MAJOR;
-  if (loaded >= kOldestVersion && same_major) return;
-  throw LibraryError("E_CUDNN_VERSION", path + " is cuDNN " + version_text(loaded) +
-                                            ", this executable was built "
-                                            "with the headers of " +
+/// The library itself, if headers and library differ by no more than cuDNN promises to allow. Asked
+/// before anything else: an older one lacks functions, which would be a less helpful error.
+SharedLibrary checked(SharedLibrary library) {
+  const std::size_t loaded = library.symbol<decltype(&cudnnGetVersion)>("cudnnGetVersion")();
+  if (loaded >= kOldestVersion && loaded / 10000 == CUDNN_MAJOR) return library;
+  throw LibraryError("E_CUDNN_VERSION", library.path() + " is cuDNN " + version_text(loaded) +
+                                            ", this executable was built with the headers of " +
                                             version_text(CUDNN_VERSION) +
                                             "; set GPUBENCH_LIB_PATH to a folder with version " +
                                             std::to_string(CUDNN_MAJOR));
@@ -52,14 +52,13 @@ std::optional<SharedLibrary> load_nvrtc(const SharedLibrary& cudnn,
 class LoadedCudnn : public CudnnApi {
  public:
   LoadedCudnn(SharedLibrary library, const std::vector<std::string>& folders)
-      : library_(std::move(library)),
+      : library_(checked(std::move(library))),
         nvrtc_(load_nvrtc(library_, folders)),
         table_(load_forward_table(library_, nvrtc_ ? &*nvrtc_ : nullptr)),
         create_(library_.symbol<decltype(create_)>("cudnnCreate")),
         destroy_(library_.symbol<decltype(destroy_)>("cudnnDestroy")),
         set_stream_(library_.symbol<decltype(set_stream_)>("cudnnSetStream")),
         version_(version_text(table_.get_version())) {
-    check_version(table_.get_version(), library_.path());
     install(table_);
   }
   LoadedCudnn(const LoadedCudnn&) = delete;
