@@ -209,30 +209,7 @@ class Run {
     for (const LibraryStatus& status : libraries_.statuses(false)) {
       report_.libraries[status.name] = {status.version, status.path};
     }
-    Summary summary;
-    for (const Result& result : report_.results) {
-      switch (result.status) {
-        case Status::ok:
-          ++summary.ok;
-          break;
-        case Status::skipped:
-          ++summary.skipped;
-          break;
-        case Status::failed:
-          ++summary.failed;
-          break;
-        case Status::wrong:
-          ++summary.wrong;
-          break;
-        case Status::timeout:
-          ++summary.timeout;
-          break;
-        case Status::not_run:
-          ++summary.not_run;
-          break;
-      }
-    }
-    summary.wall_s = steady_seconds() - begin_s_;
+    const Summary summary = count_results(report_.results, steady_seconds() - begin_s_);
     report_.summary = summary;
     report_.complete = !stop_.requested() && !out_of_time_ && summary.not_run == 0;
   }

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "report/schema.h"
 
@@ -366,6 +367,27 @@ std::string to_json(const Report& report) {
   std::string out;
   write_indented(object, 0, out);
   out += '\n';
+  return out;
+}
+
+std::string devices_to_json(std::span<const ReportDevice> devices) {
+  Json list = Json::array();
+  for (const ReportDevice& device : devices) list.push_back(to_value(device));
+  std::string out;
+  write_indented(list, 0, out);
+  return out;
+}
+
+std::string specs_to_json(std::span<const DeviceSpec> specs) {
+  Json list = Json::array();
+  for (const DeviceSpec& spec : specs) {
+    Json object;
+    object["id"] = text(spec.id);
+    object.update(to_value(spec));
+    list.push_back(std::move(object));
+  }
+  std::string out;
+  write_indented(list, 0, out);
   return out;
 }
 

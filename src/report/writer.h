@@ -3,6 +3,7 @@
 // null. The text is valid UTF-8 whatever the strings hold, and does not depend on the locale.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "gpubench/report.h"
@@ -12,6 +13,10 @@ namespace gpubench {
 /// The whole report, indented; arrays of plain values take one line each. Ends with a newline.
 /// Times of telemetry readings are written relative to the case's first sample.
 std::string to_json(const Report& report);
+
+/// `devices` of a report, and the entries of the catalogue, as JSON lists.
+std::string devices_to_json(std::span<const ReportDevice> devices);
+std::string specs_to_json(std::span<const DeviceSpec> specs);
 
 /// One result on one line, without the newline: a line of the journal.
 std::string result_line(const Result& result);

@@ -62,7 +62,8 @@ void merge(Difference& to, const Difference& from) {
 Difference compare(Device&, Stream&, const void* out, const float* reference,
                    const CompareRequest& request) {
   const auto* values = static_cast<const float*>(out);
-  const double whole_rms = root_mean_square(reference, request.count);
+  const double whole_rms = std::fmax(root_mean_square(reference, request.count), request.least_rms);
+  const double least_rms = std::fmax(kRowRmsFloor * whole_rms, request.least_rms);
   Difference all;
   std::mutex mutex;
   parallel_for(request.count, kGrain, [&](std::size_t begin, std::size_t end) {
@@ -71,7 +72,7 @@ Difference compare(Device&, Stream&, const void* out, const float* reference,
     for (std::size_t i = begin; i < end; ++i) {
       if (request.row != 0 && (i == begin || i % request.row == 0)) {
         const std::size_t first = i / request.row * request.row;
-        rms = std::fmax(root_mean_square(reference + first, request.row), kRowRmsFloor * whole_rms);
+        rms = std::fmax(root_mean_square(reference + first, request.row), least_rms);
       }
       const auto value = static_cast<double>(values[i]), wanted = static_cast<double>(reference[i]);
       const double difference = std::fabs(value - wanted);

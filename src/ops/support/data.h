@@ -32,6 +32,7 @@ struct CompareRequest {
   Dtype dtype = Dtype::fp32;  ///< that `out` is stored as
   std::uint64_t count = 0;
   std::uint64_t row = 0;  ///< Operand::row
+  double least_rms = 0;   ///< Operand::least_rms
   double tolerance = 0;
 };
 

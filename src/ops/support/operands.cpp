@@ -113,6 +113,7 @@ Check compare_with_reference(Device& device, Stream& stream, const void* out,
                                                       {.dtype = storage_dtype(kind, operand.dtype),
                                                        .count = operand.count,
                                                        .row = operand.row,
+                                                       .least_rms = operand.least_rms,
                                                        .tolerance = operand.tolerance});
   Check check;
   check.passed = found.bad == 0 && found.nonfinite == 0 && found.max_error <= operand.tolerance;

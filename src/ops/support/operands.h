@@ -25,6 +25,8 @@ struct Operand {
   /// the rms of each row of `row` elements (count is a multiple), or to 1 % of the whole's where
   /// that is more. 0: one rms for all.
   std::size_t row = 0;
+  /// Outputs that may cancel to nothing (dQ of one position): no rms counts as less than this.
+  double least_rms = 0;
 };
 
 /// What `dtype` is stored as on the device: itself on a GPU (tf32 as fp32), fp32 on the cpu device.

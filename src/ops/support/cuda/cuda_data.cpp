@@ -35,8 +35,12 @@ void fill(Stream& stream, void* to, const FillRequest& request) {
 Difference compare(Device& device, Stream& stream, const void* out, const float* reference,
                    const CompareRequest& request) {
   const Buffer workspace(device, compare_workspace_bytes());
-  launch_compare(stream.native(), request.dtype, out, reference, request.count, request.row,
-                 kRowRmsFloor, request.tolerance, workspace.data());
+  launch_compare(stream.native(), request.dtype, out, reference, request.count,
+                 {.tolerance = request.tolerance,
+                  .row = request.row,
+                  .row_floor = kRowRmsFloor,
+                  .least_rms = request.least_rms},
+                 workspace.data());
   CompareResult result;
   device.copy_to_host(stream, &result, workspace.data(), sizeof(result));
   return {.max_error = result.max_error,
