@@ -18,17 +18,17 @@ struct Variant {
 
 // A tile is threads x vectors x 16 bytes. H200 needs some 30 KB in flight per SM to hide its
 // memory's latency.
-constexpr std::array<Variant, 11> kVariants{{{512, 4, 1, Cache::streaming},
-                                             {256, 4, 1, Cache::streaming},
-                                             {512, 8, 1, Cache::streaming},
-                                             {1024, 4, 1, Cache::streaming},
-                                             {512, 4, 1, Cache::normal},
-                                             {512, 4, 0, Cache::streaming},
-                                             {512, 8, 0, Cache::streaming},
-                                             {512, 4, 4, Cache::streaming},
-                                             {256, 8, 1, Cache::normal},
-                                             {512, 2, 1, Cache::streaming},
-                                             {1024, 8, 0, Cache::normal}}};
+constexpr std::array<Variant, kStreamVariants> kVariants{{{512, 4, 1, Cache::streaming},
+                                                          {256, 4, 1, Cache::streaming},
+                                                          {512, 8, 1, Cache::streaming},
+                                                          {1024, 4, 1, Cache::streaming},
+                                                          {512, 4, 1, Cache::normal},
+                                                          {512, 4, 0, Cache::streaming},
+                                                          {512, 8, 0, Cache::streaming},
+                                                          {512, 4, 4, Cache::streaming},
+                                                          {256, 8, 1, Cache::normal},
+                                                          {512, 2, 1, Cache::streaming},
+                                                          {1024, 8, 0, Cache::normal}}};
 
 constexpr unsigned kWarp = 32;
 
@@ -196,17 +196,15 @@ void launch_variant(cudaStream_t stream, const StreamArguments& arguments, const
 }
 
 const Variant& variant_at(int variant) {
-  if (variant < 0 || variant >= stream_variants()) {
+  if (variant < 0 || variant >= kStreamVariants) {
     throw ConfigError("variant " + std::to_string(variant) +
                       " of the memory kernels; there are 0 to " +
-                      std::to_string(stream_variants() - 1));
+                      std::to_string(kStreamVariants - 1));
   }
   return kVariants[static_cast<std::size_t>(variant)];
 }
 
 }  // namespace
-
-int stream_variants() { return static_cast<int>(kVariants.size()); }
 
 std::string describe_stream_variant(int variant) {
   const Variant& v = variant_at(variant);

@@ -20,6 +20,9 @@ enum class StreamKernel {
 /// verified.
 constexpr std::uint64_t kReadChunk = 1 << 16;
 
+/// Launch shapes that can be tried; 0 is the one to use.
+constexpr int kStreamVariants = 11;
+
 struct StreamArguments {
   StreamKernel kernel = StreamKernel::copy;
   const float* a = nullptr;
@@ -27,10 +30,9 @@ struct StreamArguments {
   float* out = nullptr;
   std::uint64_t count = 0;  ///< elements of a
   float scalar = 1;
-  int variant = 0;  ///< launch shape, below stream_variants(); 0 is the one to use
+  int variant = 0;  ///< below kStreamVariants
 };
 
-int stream_variants();
 /// "512 threads x 4 vectors, one tile per block, streaming".
 std::string describe_stream_variant(int variant);
 void launch_stream(void* stream, const StreamArguments& arguments);

@@ -71,7 +71,7 @@ const Registration kMemory{{
                int_param("bytes", std::int64_t{1} << 30, "size of one array", 4),
                choice_param("dtype", "fp32", {"fp32"}, "type of the elements"),
                int_param("variant", 0, "launch shape of the own kernels (kernels/memory/stream.cu)",
-                         0, 10),
+                         0, kStreamVariants - 1),
                choice_param("impl", "auto", {"auto", "own", "cpu"}, "provider")},
     .footprint =
         [](const DeviceInfo& device, const Conditions& conditions, const Params& params) {

@@ -15,7 +15,7 @@ namespace gpubench {
 enum class Role { input, output };
 
 struct Operand {
-  std::string name;
+  std::string name = {};
   Role role = Role::input;
   Dtype dtype = Dtype::fp32;  ///< values are rounded to it; storage: see storage_dtype
   std::size_t count = 0;      ///< elements
