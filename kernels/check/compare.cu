@@ -71,13 +71,13 @@ __global__ void squares_kernel(const float* reference, std::uint64_t count, Work
   if (threadIdx.x == 0) workspace->squares[blockIdx.x] = sum;
 }
 
-__global__ void rms_kernel(std::uint64_t count, Workspace* workspace) {
+__global__ void rms_kernel(std::uint64_t count, double least_rms, Workspace* workspace) {
   __shared__ double shared[kThreads];
   double sum = 0;
   for (unsigned i = threadIdx.x; i < kBlocks; i += blockDim.x) sum += workspace->squares[i];
   sum = reduce_block(shared, sum, add);
   if (threadIdx.x == 0) {
-    workspace->result.reference_rms = sqrt(sum / static_cast<double>(count));
+    workspace->result.reference_rms = fmax(sqrt(sum / static_cast<double>(count)), least_rms);
   }
 }
 
@@ -121,16 +121,16 @@ __global__ void compare_kernel(const T* out, const float* reference, std::uint64
 /// A warp takes a row: its rms first, then its elements.
 template <class T>
 __global__ void compare_rows_kernel(const T* out, const float* reference, std::uint64_t rows,
-                                    std::uint64_t row_elements, double floor, double tolerance,
-                                    Workspace* workspace) {
+                                    CompareOptions options, Workspace* workspace) {
   __shared__ CompareResult shared[kThreads];
-  const double least_rms = floor * workspace->result.reference_rms;
+  const double least_rms =
+      fmax(options.row_floor * workspace->result.reference_rms, options.least_rms);
   CompareResult mine = nothing_compared();
   const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / kWarp);
   const unsigned lane = threadIdx.x % kWarp;
   for (std::uint64_t row = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / kWarp;
        row < rows; row += warps) {
-    const std::uint64_t begin = row * row_elements, end = begin + row_elements;
+    const std::uint64_t begin = row * options.row, end = begin + options.row;
     double sum = 0;
     for (std::uint64_t i = begin + lane; i < end; i += kWarp) {
       const double value = reference[i];
@@ -139,9 +139,9 @@ __global__ void compare_rows_kernel(const T* out, const float* reference, std::u
     for (unsigned step = kWarp / 2; step > 0; step /= 2) {
       sum += __shfl_xor_sync(0xffffffffu, sum, step);
     }
-    const double rms = fmax(sqrt(sum / static_cast<double>(row_elements)), least_rms);
+    const double rms = fmax(sqrt(sum / static_cast<double>(options.row)), least_rms);
     for (std::uint64_t i = begin + lane; i < end; i += kWarp) {
-      compare_element(mine, to_float(out[i]), reference[i], rms, tolerance, i);
+      compare_element(mine, to_float(out[i]), reference[i], rms, options.tolerance, i);
     }
   }
   const CompareResult all = reduce_block(shared, mine, merge);
@@ -164,23 +164,22 @@ __global__ void merge_kernel(Workspace* workspace) {
 std::size_t compare_workspace_bytes() { return sizeof(Workspace); }
 
 void launch_compare(void* stream, Dtype dtype, const void* out, const float* reference,
-                    std::uint64_t count, std::uint64_t row, double floor, double tolerance,
-                    void* workspace) {
+                    std::uint64_t count, const CompareOptions& options, void* workspace) {
   const cudaStream_t queue = native_stream(stream);
   auto* space = static_cast<Workspace*>(workspace);
   squares_kernel<<<kBlocks, kThreads, 0, queue>>>(reference, count, space);
   check_launch("squares_kernel");
-  rms_kernel<<<1, kThreads, 0, queue>>>(count, space);
+  rms_kernel<<<1, kThreads, 0, queue>>>(count, options.least_rms, space);
   check_launch("rms_kernel");
   with_storage(dtype, [&](auto storage) {
     using T = typename decltype(storage)::type;
     const auto* values = static_cast<const T*>(out);
-    if (row == 0) {
+    if (options.row == 0) {
       compare_kernel<T>
-          <<<kBlocks, kThreads, 0, queue>>>(values, reference, count, tolerance, space);
+          <<<kBlocks, kThreads, 0, queue>>>(values, reference, count, options.tolerance, space);
     } else {
-      compare_rows_kernel<T><<<kBlocks, kThreads, 0, queue>>>(values, reference, count / row, row,
-                                                              floor, tolerance, space);
+      compare_rows_kernel<T>
+          <<<kBlocks, kThreads, 0, queue>>>(values, reference, count / options.row, options, space);
     }
   });
   check_launch("compare_kernel");

@@ -23,10 +23,15 @@ struct CompareResult {
 
 std::size_t compare_workspace_bytes();
 
+struct CompareOptions {
+  double tolerance = 0;
+  std::uint64_t row = 0;  ///< elements of a row with its own rms; 0: one rms for all
+  double row_floor = 0;   ///< least rms of a row, as a share of the whole's
+  double least_rms = 0;   ///< least rms of anything
+};
+
 /// Ordered in `stream` (a cudaStream_t). `workspace`: compare_workspace_bytes(), aligned to 256.
-/// row: 0, or the elements of a row with its own rms; `floor` times the whole's is its least.
 void launch_compare(void* stream, Dtype dtype, const void* out, const float* reference,
-                    std::uint64_t count, std::uint64_t row, double floor, double tolerance,
-                    void* workspace);
+                    std::uint64_t count, const CompareOptions& options, void* workspace);
 
 }  // namespace gpubench
