@@ -42,7 +42,8 @@ std::span<const Provider<MemoryProblem>> memory_providers() {
   return providers;
 }
 
-void memory_reference(DeviceKind kind, Stream& stream, const StreamArguments& arguments) {
+void memory_reference(DeviceKind kind, [[maybe_unused]] Stream& stream,
+                      const StreamArguments& arguments) {
 #if GPUBENCH_HAS_CUDA
   if (kind == DeviceKind::cuda) return cuda_memory_reference(stream, arguments);
 #endif
