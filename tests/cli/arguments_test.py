@@ -5,8 +5,8 @@ import pathlib
 import subprocess
 import unittest
 
+import harness  # first: it makes scripts/ importable
 import alternate
-import harness
 import peer_cases
 from harness import FINE, NO_DEVICE, QUICK, ROOT, SMALL_GEMM, USAGE
 

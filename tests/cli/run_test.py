@@ -5,7 +5,7 @@ import os
 import stat
 import unittest
 
-import harness
+import harness  # first: it makes scripts/ importable
 import validate_report
 from harness import (CASE_FAILED, FINE, NOTHING_COMPARABLE, QUICK, SMALL_GEMM, TIME_LIMIT, USAGE,
                      WRONG_RESULT)

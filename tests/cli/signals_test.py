@@ -4,12 +4,12 @@ import json
 import signal
 import subprocess
 
-import harness
+import harness  # first: it makes scripts/ importable
 import validate_report
 from harness import INTERRUPTED
 
-# Enough cases of 0.2 s that the run would last for minutes.
-MANY_SIZES = "n=" + ",".join(str(size) for size in range(16, 1016))
+CASES = 300  # of 0.2 s each: the signal arrives long before the end
+MANY_SIZES = "n=" + ",".join(str(size) for size in range(16, 16 + CASES))
 
 
 class Signals(harness.CliTest):
@@ -44,7 +44,7 @@ class Signals(harness.CliTest):
         self.assertEqual([result["status"] for result in report["results"][:2]], ["ok", "ok"])
         last = report["results"][-1]
         self.assertEqual((last["status"], last["reason"]["code"]), ("not_run", "E_INTERRUPTED"))
-        self.assertEqual(len(report["results"]), 1000)
+        self.assertEqual(len(report["results"]), CASES)
         self.assertEqual([path.name for path in self.folder.iterdir()], ["r.json"], "the journal is left")
 
     def test_interrupt(self):
@@ -55,7 +55,7 @@ class Signals(harness.CliTest):
 
     def test_kill_leaves_finished_cases_in_the_journal(self):
         process = self.start()
-        self.wait_for_cases(process, 2)
+        self.wait_for_cases(process, 3)  # the third may not be in the journal yet, two are
         process.kill()
         process.communicate(timeout=harness.HANG_S)
         journals = [path for path in self.folder.iterdir() if path.name.startswith("r.json")]
