@@ -106,7 +106,7 @@ __device__ void compare_element(CompareResult& mine, float value, float wanted, 
 template <class T>
 __global__ void compare_kernel(const T* out, const float* reference, std::uint64_t count,
                                double tolerance, Workspace* workspace) {
-  __shared__ CompareResult shared[kThreads];
+  __shared__ SharedResults storage;
   const double rms = workspace->result.reference_rms;
   CompareResult mine = nothing_compared();
   const std::uint64_t stride = std::uint64_t{gridDim.x} * blockDim.x;
@@ -114,7 +114,7 @@ __global__ void compare_kernel(const T* out, const float* reference, std::uint64
        i += stride) {
     compare_element(mine, to_float(out[i]), reference[i], rms, tolerance, i);
   }
-  const CompareResult all = reduce_block(shared, mine, merge);
+  const CompareResult all = reduce_block(storage.results(), mine, merge);
   if (threadIdx.x == 0) workspace->partial[blockIdx.x] = all;
 }
 
@@ -122,7 +122,7 @@ __global__ void compare_kernel(const T* out, const float* reference, std::uint64
 template <class T>
 __global__ void compare_rows_kernel(const T* out, const float* reference, std::uint64_t rows,
                                     CompareOptions options, Workspace* workspace) {
-  __shared__ CompareResult shared[kThreads];
+  __shared__ SharedResults storage;
   const double least_rms =
       fmax(options.row_floor * workspace->result.reference_rms, options.least_rms);
   CompareResult mine = nothing_compared();
@@ -144,7 +144,7 @@ __global__ void compare_rows_kernel(const T* out, const float* reference, std::u
       compare_element(mine, to_float(out[i]), reference[i], rms, options.tolerance, i);
     }
   }
-  const CompareResult all = reduce_block(shared, mine, merge);
+  const CompareResult all = reduce_block(storage.results(), mine, merge);
   if (threadIdx.x == 0) workspace->partial[blockIdx.x] = all;
 }
 
