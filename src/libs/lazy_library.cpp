@@ -31,8 +31,9 @@ void pin(const SharedLibrary& library) {
 
 std::string missing_message(const std::vector<std::string>& sonames,
                             const std::vector<std::string>& searched) {
-  return join(sonames, " or ") + " not found; looked in " + join(searched, "; ") +
-         "; install it, or set GPUBENCH_LIB_PATH to its folder";
+  const std::string places = searched.empty() ? "" : "looked in " + join(searched, "; ") + "; ";
+  return join(sonames, " or ") + " not found; " + places +
+         "install it, or set GPUBENCH_LIB_PATH to its folder";
 }
 
 }  // namespace gpubench

@@ -23,7 +23,7 @@ std::vector<std::string> toolkit_folders();
 /// leave threads and exit handlers behind that must not point into unmapped code.
 void pin(const SharedLibrary& library);
 
-/// "X not found; looked in ...; set GPUBENCH_LIB_PATH".
+/// "X or Y not found; [looked in ...;] install it, or set GPUBENCH_LIB_PATH to its folder".
 std::string missing_message(const std::vector<std::string>& sonames,
                             const std::vector<std::string>& searched);
 
@@ -48,7 +48,8 @@ class LazyLibrary {
     if (unusable_ && unusable_->code != kMissing) {
       throw LibraryError(unusable_->code, unusable_->message);
     }
-    throw Unsupported(kMissing, status_.problem);
+    throw Unsupported(kMissing,
+                      unusable_ ? unusable_->message : missing_message(sonames_, status_.searched));
   }
 
   /// nullptr where get() would throw.
@@ -87,7 +88,7 @@ class LazyLibrary {
         std::erase(candidates, soname);
       }
     }
-    status_.problem = unusable_ ? unusable_->message : missing_message(sonames_, status_.searched);
+    status_.problem = unusable_ ? unusable_->message : missing_message(sonames_, {});
   }
 
   void use(SharedLibrary library) {

@@ -61,6 +61,9 @@ TEST_F(LibPathTest, MissingLibraryNamesThePlacesAndTheWayOut) {
   const LibraryStatus status = lazy.status(false);
   EXPECT_FALSE(status.loaded);
   EXPECT_GE(status.searched.size(), 6u);
+  EXPECT_EQ(status.problem,
+            "libgpubench_none.so.2 or libgpubench_none.so.1 not found; install it, or set "
+            "GPUBENCH_LIB_PATH to its folder");
 }
 
 TEST_F(LibPathTest, BrokenFileIsReportedNotLoaded) {
