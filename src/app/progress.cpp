@@ -12,15 +12,13 @@
 #include "util/text.h"
 
 namespace gpubench {
-namespace {
 
-std::size_t terminal_width() {
+std::size_t output_width(int file) {
+  constexpr std::size_t kFileWidth = 150;
   winsize size{};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 20) return 80;
+  if (ioctl(file, TIOCGWINSZ, &size) != 0 || size.ws_col < 20) return kFileWidth;
   return size.ws_col;
 }
-
-}  // namespace
 
 Progress::Progress(bool quiet, std::size_t total)
     : quiet_(quiet),
@@ -38,7 +36,7 @@ std::string Progress::left() const {
 void Progress::draw(const std::string& text) {
   if (quiet_ || !terminal_) return;
   std::string line = fmt::format("[{}/{}] {}", index_, total_, text);
-  const std::size_t width = terminal_width() - 1;
+  const std::size_t width = output_width(STDERR_FILENO) - 1;
   if (line.size() > width) line.resize(width);
   fmt::print(stderr, "\r\x1b[K{}", line);
   std::fflush(stderr);

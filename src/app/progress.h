@@ -10,6 +10,9 @@
 
 namespace gpubench {
 
+/// Columns of the terminal behind a file descriptor; a width that suits files where it is none.
+std::size_t output_width(int file);
+
 class Progress {
  public:
   Progress(bool quiet, std::size_t total);

@@ -217,6 +217,7 @@ class Run {
   void print_table(const ReportFile& file) const {
     std::FILE* to = file.is_stdout() ? stderr : stdout;
     TableOptions table;
+    table.width = output_width(fileno(to));
     table.colour = isatty(fileno(to)) != 0 && std::getenv("NO_COLOR") == nullptr;
     fmt::print(to, "{}", result_table(report_, table));
     if (!file.is_stdout()) fmt::print(to, "report: {}\n", file.path());

@@ -38,7 +38,10 @@ std::string rate_text(const Result& result) {
   if (rate.items_per_s && result.work && !result.work->item_name.empty()) {
     return fmt::format("{:.4g} {}/s", *rate.items_per_s, result.work->item_name);
   }
-  if (rate.gb_per_s && (!rate.tflops || result.peak.bound == "memory")) {
+  // Below one FLOP a byte, memory binds on any device, also where no peak is known.
+  const bool memory =
+      result.peak.bound == "memory" || (result.work && result.work->flops < result.work->bytes);
+  if (rate.gb_per_s && (!rate.tflops || memory)) {
     return fmt::format("{:.1f} GB/s", *rate.gb_per_s);
   }
   if (!rate.tflops) return {};

@@ -133,8 +133,6 @@ std::unique_ptr<Job> prepare_attention(Context& context, const AttentionProblem&
   spec.plan = provider.plan(context, problem);
   spec.work = attention_work(problem.batch, problem.heads, problem.seq, problem.head_dim,
                              problem.causal, problem.backward, storage_bytes(problem.dtype));
-  spec.work.items = static_cast<double>(problem.batch) * static_cast<double>(problem.seq);
-  spec.work.item_name = "tokens";
   spec.info.impl = provider.name;
   spec.info.compute_type = "fp32";  // accumulation and softmax; the products' inputs are the dtype
   spec.info.emulated = info.kind == DeviceKind::cpu;
