@@ -49,14 +49,6 @@ __device__ inline __nv_fp8_e5m2 from_float<__nv_fp8_e5m2>(float value) {
   return __nv_fp8_e5m2(value);
 }
 
-/// A finite value rounded to TF32's 10 mantissa bits, nearest even.
-__device__ inline float round_to_tf32(float value) {
-  constexpr std::uint32_t kDroppedBits = 13;
-  std::uint32_t bits = __float_as_uint(value);
-  bits += (1u << (kDroppedBits - 1)) - 1 + ((bits >> kDroppedBits) & 1u);
-  return __uint_as_float(bits & ~((1u << kDroppedBits) - 1));
-}
-
 template <class T>
 struct StorageType {
   using type = T;

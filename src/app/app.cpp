@@ -40,6 +40,17 @@ CLI::Validator real_between(double low, double high) {
       "NUMBER");
 }
 
+/// CLI11 would take "-1" for an unsigned number and wrap it around.
+CLI::Validator whole_number() {
+  return CLI::Validator(
+      [](std::string& text) {
+        const std::optional<std::int64_t> value = parse_integer(text);
+        if (value && *value >= 0) return std::string();
+        return fmt::format("'{}' is not a whole number of 0 or more", text);
+      },
+      "N");
+}
+
 void add_run(CLI::App& app, RunOptions& options, std::function<void()> chosen) {
   CLI::App* run = app.add_subcommand("run", "Measure cases and write a report");
   run->add_option("words", options.words, "WORKLOAD key=value[,value]... [WORKLOAD ...]");
@@ -64,7 +75,9 @@ void add_run(CLI::App& app, RunOptions& options, std::function<void()> chosen) {
                   "Start no case after this many seconds (exit code 124)")
       ->check(real_between(0.001, 1e7));
   run->add_option("--data", options.data, "normal | uniform | zeros | ones")->capture_default_str();
-  run->add_option("--seed", options.seed, "Seed of the data")->capture_default_str();
+  run->add_option("--seed", options.seed, "Seed of the data")
+      ->check(whole_number())
+      ->capture_default_str();
   run->add_option("--cache", options.cache, "cold | hot")->capture_default_str();
   run->add_option("--memory-reserve", options.memory_reserve_pct,
                   "Percent of device memory to keep free")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FLOPs and least bytes of each workload: pure functions, 1 multiply-add = 2 FLOP. The name of the rule goes
-// into the report. Sources: docs/measuring.md.
+// FLOPs and least bytes of each workload: pure functions, 1 multiply-add = 2 FLOP. The name of the
+// rule goes into the report. Sources: docs/measuring.md.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,15 @@
 
 namespace gpubench {
 
-/// C[m][n] = A[m][k] B[k][n]: 2mnk FLOP, epilogue not counted ("gemm:2mnk"). Element sizes in bytes.
+/// C[m][n] = A[m][k] B[k][n]: 2mnk FLOP, epilogue not counted ("gemm:2mnk"). Element sizes in
+/// bytes.
 Work gemm_work(std::int64_t m, std::int64_t n, std::int64_t k, std::size_t in_bytes,
                std::size_t out_bytes, std::size_t bias_bytes);
 
 /// Forward 4 b h s^2 d ("attention:4bhssd"); causal counts the s (s + 1) / 2 kept positions exactly
 /// ("attention:causal"). Backward 2.5 times that (five matrix products against two).
-/// Bytes: forward reads q, k, v, writes o and the FP32 log-sum-exp; backward reads q, k, v, o, do, lse and
-/// writes dq, dk, dv.
+/// Bytes: forward reads q, k, v, writes o and the FP32 log-sum-exp; backward reads q, k, v, o, do,
+/// lse and writes dq, dk, dv.
 Work attention_work(std::int64_t batch, std::int64_t heads, std::int64_t seq, std::int64_t head_dim,
                     bool causal, bool backward, std::size_t element_bytes);
 

@@ -13,7 +13,8 @@
 
 namespace gpubench {
 
-/// Middle value (mean of the two middle ones). Non-finite values are ignored; NaN when none is left.
+/// Middle value (mean of the two middle ones). Non-finite values are ignored; NaN when none is
+/// left.
 double median(std::span<const double> samples);
 
 /// Linear interpolation between order statistics, `q` in [0, 1]; NaN for no samples.
@@ -24,7 +25,8 @@ struct Interval {
 };
 
 /// 95 % interval of the median by a moving-block bootstrap (block length about n^(1/3), at least
-/// covering the lag at which autocorrelation has died). Deterministic for a seed. nullopt below 3 samples.
+/// covering the lag at which autocorrelation has died). Deterministic for a seed. nullopt below 3
+/// samples.
 std::optional<Interval> median_ci95(std::span<const double> samples, std::uint64_t seed = 1);
 
 /// Everything a report says of the samples. nullopt for no usable (finite, positive) sample.

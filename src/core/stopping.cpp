@@ -15,6 +15,9 @@ constexpr std::int64_t kMostBadInARow = 100;
 constexpr double kCheckGrowth = 1.2;  // each check looks at 20 % more samples than the one before
 /// Independent samples halve the interval from a quarter of the time to now; less than a tenth is
 /// stuck.
+// A power-capped card's clock swings over a second or so: within the first swings the interval may
+// stand still and shrink later.
+constexpr double kPlateauAfterS = 5;
 constexpr double kPlateauShare = 0.9;
 
 /// Relative half-width of the interval of the median; infinity where there is none.
@@ -62,12 +65,10 @@ std::string StoppingRule::add(double seconds, double elapsed_s) {
         count + 1, static_cast<std::int64_t>(std::ceil(static_cast<double>(count) * kCheckGrowth)));
     if (long_enough) {
       if (noise_ <= policy_.max_noise) return "noise";
-      // A power-capped card's clock swings over a second or so: early on the interval may stand
-      // still and shrink later, so half of the time allowed passes before that is a plateau.
       const double half = noise_at(check_times_, noise_history_, elapsed_s / 2);
       const double quarter = noise_at(check_times_, noise_history_, elapsed_s / 4);
       const bool flat = noise_ >= kPlateauShare * half && noise_ >= kPlateauShare * quarter;
-      if (flat && elapsed_s >= policy_.max_time_s / 2) return "plateau";
+      if (flat && elapsed_s >= std::min(kPlateauAfterS, policy_.max_time_s / 2)) return "plateau";
     }
   }
   if (elapsed_s >= policy_.max_time_s) return samples_.empty() ? "bad_timer" : "max_time";

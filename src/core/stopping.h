@@ -10,21 +10,22 @@ namespace gpubench {
 
 /// How to sample. Times in seconds.
 struct SamplingPolicy {
-  double warmup_s = 3.0;     ///< most load before sampling; ends earlier once time per iteration is flat
+  double warmup_s =
+      3.0;  ///< most load before sampling; ends earlier once time per iteration is flat
   double min_time_s = 0.5;   ///< least sampling time
   double max_time_s = 10.0;  ///< most sampling time of a case
   double max_noise = 0.005;  ///< target: half-width of the 95 % interval of the median / the median
   std::int64_t min_samples = 30;
   std::int64_t max_samples = 100000;
-  double sample_s = 1e-3;    ///< least duration of a sample; shorter iterations are batched
+  double sample_s = 1e-3;  ///< least duration of a sample; shorter iterations are batched
 };
 
 class StoppingRule {
  public:
   explicit StoppingRule(const SamplingPolicy& policy);
 
-  /// Takes the next sample (seconds per iteration) and the seconds sampled so far. Returns the reason to
-  /// stop, or an empty string to go on:
+  /// Takes the next sample (seconds per iteration) and the seconds sampled so far. Returns the
+  /// reason to stop, or an empty string to go on:
   ///  "noise"       the interval is within max_noise (after min_samples and min_time_s)
   ///  "plateau"     the interval no longer shrinks although time passes
   ///  "max_time", "max_samples"

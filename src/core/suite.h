@@ -44,22 +44,29 @@ struct Case {
 ///               "params": {"dtype": ["bf16", "fp8"], "tune": 1},     arrays: cross product
 ///               "shapes": [{"m": 1, ...}, ...],                      tuples, crossed with params
 ///               "conditions": {"cache": "hot"},
-///               "cpu": {"params": {...}, "shapes": [...]} or null}]} replaces these members on the cpu
-///                                                                     device; null leaves the entry out
-///    "cpu": {"policy": {...}}                                         policy members for the cpu device
-/// Throws ConfigError: file:line:column for malformed JSON; unknown members named with the nearest one.
+///               "cpu": {"params": {...}, "shapes": [...]} or null}]} replaces these members on the
+///               cpu
+///                                                                     device; null leaves the
+///                                                                     entry out
+///    "cpu": {"policy": {...}}                                         policy members for the cpu
+///    device
+/// Throws ConfigError: file:line:column for malformed JSON; unknown members named with the nearest
+/// one.
 Suite parse_suite(std::string_view json, std::string_view origin, DeviceKind kind);
 
-/// `WORKLOAD key=value[,value]... [WORKLOAD ...]`; a workload name may be a glob ("ops/*"), which takes the
-/// keys that each matching workload has and must be used by at least one. "cache" and "data" are conditions.
+/// `WORKLOAD key=value[,value]... [WORKLOAD ...]`; a workload name may be a glob ("ops/*"), which
+/// takes the keys that each matching workload has and must be used by at least one. "cache" and
+/// "data" are conditions.
 std::vector<CaseRequest> parse_case_words(const std::vector<std::string>& words);
 
 /// Resolves parameters and ids, drops exact duplicates. Throws ConfigError.
 std::vector<Case> plan_cases(const std::vector<CaseRequest>& requests, const Conditions& defaults);
 
-/// Cases whose id or workload matches one of the globs ('*' and '?'; a pattern without either matches as a
-/// substring). Throws ConfigError naming each pattern that matches nothing, and the nearest ids.
-std::vector<Case> filter_cases(const std::vector<Case>& cases, const std::vector<std::string>& patterns);
+/// Cases whose id or workload matches one of the globs ('*' and '?'; a pattern without either
+/// matches as a substring). Throws ConfigError naming each pattern that matches nothing, and the
+/// nearest ids.
+std::vector<Case> filter_cases(const std::vector<Case>& cases,
+                               const std::vector<std::string>& patterns);
 
 /// "normal", ... and back; parse throws ConfigError with the nearest name.
 std::string_view to_string(DataDist data);

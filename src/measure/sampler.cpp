@@ -83,7 +83,8 @@ BatchPlan plan_batch(Device& device, Stream& stream, Job& job, const SamplingPol
     });
     if (plan.graph) plan.iterations = nodes;
   }
-  const double sample_s = std::max(time.iteration_s * double(plan.iterations), 1e-6);
+  // In this order of arguments a NaN from a faulty timer becomes the bound.
+  const double sample_s = std::max(1e-6, time.iteration_s * double(plan.iterations));
   plan.depth = std::size_t(std::clamp(std::ceil(kQueueAheadS / sample_s), 2.0, 64.0)) + 1;
   return plan;
 }

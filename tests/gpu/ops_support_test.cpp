@@ -30,7 +30,8 @@ class OnGpu : public ::testing::Test {
     for (std::size_t i = 0; i < count; ++i) {
       std::uint32_t bits = 0;
       std::memcpy(&bits, raw.data() + i * bytes, bytes);
-      values[i] = decode(dtype, bits);
+      // TF32 data on a GPU is unrounded FP32, on the cpu device rounded.
+      values[i] = round_to(dtype, decode(Dtype::tf32 == dtype ? Dtype::fp32 : dtype, bits));
     }
     return values;
   }

@@ -175,7 +175,7 @@ TEST(GemmTolerance, IsTightEnoughForEachType) {
     return gemm_tolerance(problem);
   };
   EXPECT_LT(tolerance(Dtype::fp32, true), 1e-4);  // TF32 rounding of the inputs would be 1e-3
-  EXPECT_LT(tolerance(Dtype::tf32, true), 1e-3);
+  EXPECT_LT(tolerance(Dtype::tf32, true), 5e-3);  // FP32 data, cut by the tensor core
   EXPECT_LT(tolerance(Dtype::fp16, true), 2e-3);
   EXPECT_LT(tolerance(Dtype::bf16, true), 1e-2);
   EXPECT_LT(tolerance(Dtype::fp8_e4m3, true), 5e-2);

@@ -17,8 +17,9 @@ enum class Role { input, output };
 struct Operand {
   std::string name = {};
   Role role = Role::input;
-  Dtype dtype = Dtype::fp32;  ///< values are rounded to it; storage: see storage_dtype
-  std::size_t count = 0;      ///< elements
+  /// Values are rounded to it; TF32 on a GPU stays FP32. Storage: see storage_dtype.
+  Dtype dtype = Dtype::fp32;
+  std::size_t count = 0;  ///< elements
   double scale = 1;  ///< inputs: normal has this standard deviation, uniform is in [-scale, scale]
   double tolerance = 0;  ///< outputs: bound on |out - ref| / (|ref| + rms(ref))
   /// Outputs whose rows differ much in size (causal attention: row i averages i values) are held to

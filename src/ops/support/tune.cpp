@@ -51,8 +51,8 @@ std::size_t fastest(Context& context, const std::vector<Candidate>& candidates) 
       time_slice(context, candidates[i], 1, next_iteration);  // loads the kernel
       const double once = time_slice(context, candidates[i], 1, next_iteration);
       const double wanted = std::ceil(kSliceSeconds / std::max(once, 1e-6));
-      entries.push_back({i, std::clamp<std::size_t>(static_cast<std::size_t>(wanted), 1,
-                                                    kMostIterations)});
+      entries.push_back(
+          {i, std::clamp<std::size_t>(static_cast<std::size_t>(wanted), 1, kMostIterations)});
     } catch (const DeviceError&) {
       throw;  // a fault of the device is no property of the candidate
     } catch (const Error& error) {
@@ -75,10 +75,9 @@ std::size_t fastest(Context& context, const std::vector<Candidate>& candidates) 
                   [&](const Entry& entry) { return middle(entry.seconds) > kHopeless * best; });
   }
   if (entries.size() == 1) return entries.front().index;
-  return std::min_element(entries.begin(), entries.end(),
-                          [](const Entry& a, const Entry& b) {
-                            return middle(a.seconds) < middle(b.seconds);
-                          })
+  return std::min_element(
+             entries.begin(), entries.end(),
+             [](const Entry& a, const Entry& b) { return middle(a.seconds) < middle(b.seconds); })
       ->index;
 }
 
