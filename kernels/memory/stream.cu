@@ -2,6 +2,7 @@
 #include <array>
 
 #include "kernels/common/launch.cuh"
+#include "kernels/memory/bulk_copy.h"
 #include "kernels/memory/stream.h"
 
 namespace gpubench {
@@ -17,18 +18,21 @@ struct Variant {
 };
 
 // A tile is threads x vectors x 16 bytes. H200 needs some 30 KB in flight per SM to hide its
-// memory's latency.
-constexpr std::array<Variant, kStreamVariants> kVariants{{{512, 4, 1, Cache::streaming},
-                                                          {256, 4, 1, Cache::streaming},
-                                                          {512, 8, 1, Cache::streaming},
-                                                          {1024, 4, 1, Cache::streaming},
-                                                          {512, 4, 1, Cache::normal},
-                                                          {512, 4, 0, Cache::streaming},
-                                                          {512, 8, 0, Cache::streaming},
-                                                          {512, 4, 4, Cache::streaming},
-                                                          {256, 8, 1, Cache::normal},
+// memory's latency. Entry 0 stands for kFastest.
+constexpr std::array<Variant, kStreamVariants> kVariants{{{},
                                                           {512, 2, 1, Cache::streaming},
-                                                          {1024, 8, 0, Cache::normal}}};
+                                                          {1024, 1, 1, Cache::streaming},
+                                                          {512, 1, 1, Cache::streaming},
+                                                          {256, 1, 1, Cache::streaming},
+                                                          {1024, 2, 1, Cache::streaming},
+                                                          {256, 2, 1, Cache::streaming},
+                                                          {128, 4, 1, Cache::streaming},
+                                                          {1024, 1, 1, Cache::normal},
+                                                          {512, 2, 1, Cache::normal},
+                                                          {1024, 4, 1, Cache::streaming},
+                                                          {512, 4, 1, Cache::streaming},
+                                                          {512, 2, 4, Cache::streaming},
+                                                          {1024, 1, 4, Cache::normal}}};
 
 constexpr unsigned kWarp = 32;
 
@@ -195,6 +199,19 @@ void launch_variant(cudaStream_t stream, const StreamArguments& arguments, const
   }
 }
 
+/// Copies whole chunks by the bulk copy engine and leaves the rest in `arguments`.
+void bulk_copy(void* stream, StreamArguments& arguments) {
+  const std::uint64_t chunks = arguments.count * sizeof(float) / kBulkCopyChunk;
+  launch_bulk_copy(stream, arguments.out, arguments.a, chunks);
+  const std::uint64_t copied = chunks * kBulkCopyChunk / sizeof(float);
+  arguments.a += copied;
+  arguments.out += copied;
+  arguments.count -= copied;
+}
+
+/// The fastest of the variants for each kernel on an H200 (docs/measurements.md).
+int fastest_variant(StreamKernel kernel) { return kernel == StreamKernel::read ? 10 : 1; }
+
 const Variant& variant_at(int variant) {
   if (variant < 0 || variant >= kStreamVariants) {
     throw ConfigError("variant " + std::to_string(variant) +
@@ -207,6 +224,7 @@ const Variant& variant_at(int variant) {
 }  // namespace
 
 std::string describe_stream_variant(int variant) {
+  if (variant == 0) return "fastest for the kernel";
   const Variant& v = variant_at(variant);
   const std::string tiles = v.tiles_per_block == 0
                                 ? "persistent"
@@ -215,7 +233,11 @@ std::string describe_stream_variant(int variant) {
          tiles + (v.cache == Cache::streaming ? ", streaming" : ", cached");
 }
 
-void launch_stream(void* stream, const StreamArguments& arguments) {
+void launch_stream(void* stream, StreamArguments arguments) {
+  if (arguments.variant == 0) {
+    if (arguments.kernel == StreamKernel::copy && has_bulk_copy()) bulk_copy(stream, arguments);
+    arguments.variant = fastest_variant(arguments.kernel);
+  }
   if (arguments.count == 0) return;
   const Variant& variant = variant_at(arguments.variant);
   const cudaStream_t queue = native_stream(stream);
@@ -225,12 +247,12 @@ void launch_stream(void* stream, const StreamArguments& arguments) {
     if (streaming) return launch_variant<kVectors, Cache::streaming>(queue, arguments, variant);
     return launch_variant<kVectors, Cache::normal>(queue, arguments, variant);
   };
-  if (variant.vectors == 2) {
+  if (variant.vectors == 1) {
+    launch(std::integral_constant<int, 1>{});
+  } else if (variant.vectors == 2) {
     launch(std::integral_constant<int, 2>{});
-  } else if (variant.vectors == 4) {
-    launch(std::integral_constant<int, 4>{});
   } else {
-    launch(std::integral_constant<int, 8>{});
+    launch(std::integral_constant<int, 4>{});
   }
   check_launch("stream_kernel");
 }
