@@ -53,10 +53,12 @@ __device__ double finish(double sum, std::int64_t column, const Epilogue& epilog
 /// Brings 64 x 16 slabs of one operand, a few elements per thread, from memory to shared memory.
 /// `outer` counts along the tile's side (m or n), `k` along the depth. Neighbouring threads take
 /// neighbouring addresses, whichever of the two is contiguous.
-template <class T>
+/// The type is told at run time: a switch for each element staged costs little beside 64 FMAs, and
+/// a kernel for each type took most of the build's time.
 struct SlabLoader {
-  __device__ SlabLoader(const void* data, std::int64_t outer_begin, std::int64_t outer_end,
-                        std::int64_t outer_stride, std::int64_t k_end, std::int64_t k_stride) {
+  __device__ SlabLoader(const void* from, Dtype type, std::int64_t outer_begin,
+                        std::int64_t outer_end, std::int64_t outer_stride, std::int64_t k_end,
+                        std::int64_t k_stride) {
     const int thread = static_cast<int>(threadIdx.x);
     const bool depth_first = k_stride == 1;
     outer = depth_first ? thread / kDepth : thread % kTile;
@@ -68,7 +70,9 @@ struct SlabLoader {
     k_left = k_end;
     load_stride = outer_step * outer_stride + depth_step * k_stride;
     slab_stride = kDepth * k_stride;
-    next = static_cast<const T*>(data) + (outer_begin + outer) * outer_stride + depth * k_stride;
+    data = from;
+    dtype = type;
+    next = (outer_begin + outer) * outer_stride + depth * k_stride;
   }
 
   /// Zeros outside the matrix.
@@ -76,7 +80,7 @@ struct SlabLoader {
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
       const bool inside = outer + i * outer_step < outer_left && depth + i * depth_step < k_left;
-      registers[i] = inside ? to_double(next[i * load_stride]) : 0.0;
+      registers[i] = inside ? load_as(data, dtype, next + i * load_stride) : 0.0;
     }
     next += slab_stride;
     k_left -= kDepth;
@@ -89,7 +93,9 @@ struct SlabLoader {
     }
   }
 
-  const T* next;
+  const void* data;
+  Dtype dtype;
+  std::int64_t next;  // index of this thread's first element of the next slab
   std::int64_t load_stride, slab_stride, k_left;
   int outer, depth, outer_step, depth_step, outer_left;
 };
@@ -105,10 +111,9 @@ __device__ void load_fragment(double (&fragment)[4], const double* row, int firs
 
 __device__ int fragment_offset(int first, int i) { return first + i % 2 + i / 2 * (kTile / 2); }
 
-template <class TA, class TB>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
-    gemm_kernel(MatrixView a, MatrixView b, std::int64_t m, std::int64_t n, std::int64_t k,
-                Epilogue epilogue, float* out) {
+    gemm_kernel(MatrixView a, Dtype a_dtype, MatrixView b, Dtype b_dtype, std::int64_t m,
+                std::int64_t n, std::int64_t k, Epilogue epilogue, float* out) {
   __shared__ __align__(16) double a_shared[kDepth][kPitch];
   __shared__ __align__(16) double b_shared[kDepth][kPitch];
   const std::int64_t tiles_n = (n + kTile - 1) / kTile;
@@ -116,8 +121,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
   const std::int64_t column_begin = blockIdx.x % tiles_n * kTile;
   const int tx = static_cast<int>(threadIdx.x) % 16 * 2,
             ty = static_cast<int>(threadIdx.x) / 16 * 2;
-  SlabLoader<TA> a_loader(a.data, row_begin, m, a.row_stride, k, a.column_stride);
-  SlabLoader<TB> b_loader(b.data, column_begin, n, b.column_stride, k, b.row_stride);
+  SlabLoader a_loader(a.data, a_dtype, row_begin, m, a.row_stride, k, a.column_stride);
+  SlabLoader b_loader(b.data, b_dtype, column_begin, n, b.column_stride, k, b.row_stride);
 
   double sums[4][4] = {};
   double a_next[kLoads], b_next[kLoads];
@@ -164,30 +169,28 @@ __device__ double reduce_warp(double value) {
 }
 
 /// One warp per (row, group): sum of the group's columns times their weights, in lane 0.
-template <class T>
-__device__ double project_row(const MatrixView& matrix, std::int64_t row, std::int64_t group,
-                              std::int64_t n, std::uint64_t seed) {
-  const auto* data = static_cast<const T*>(matrix.data);
+__device__ double project_row(const MatrixView& matrix, Dtype dtype, std::int64_t row,
+                              std::int64_t group, std::int64_t n, std::uint64_t seed) {
   double sum = 0;
   for (std::int64_t i = threadIdx.x % kWarp; i < kProjectionColumns; i += kWarp) {
     const std::int64_t column = group * kProjectionColumns + i;
     if (column < n) {
-      const T element = data[row * matrix.row_stride + column * matrix.column_stride];
-      sum += to_double(element) * projection_weight(seed, column);
+      const std::int64_t index = row * matrix.row_stride + column * matrix.column_stride;
+      sum += load_as(matrix.data, dtype, index) * projection_weight(seed, column);
     }
   }
   return reduce_warp(sum);
 }
 
 /// out[rows][groups] = matrix[rows][n] times the block-diagonal weights.
-template <class T, class Out>
-__global__ void project_kernel(MatrixView matrix, std::int64_t rows, std::int64_t n,
+template <class Out>
+__global__ void project_kernel(MatrixView matrix, Dtype dtype, std::int64_t rows, std::int64_t n,
                                std::uint64_t seed, Out* out) {
   const std::int64_t groups = projection_groups(n);
   const std::int64_t warps = std::int64_t{gridDim.x} * blockDim.x / kWarp;
   std::int64_t i = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / kWarp;
   for (; i < rows * groups; i += warps) {
-    const double sum = project_row<T>(matrix, i / groups, i % groups, n, seed);
+    const double sum = project_row(matrix, dtype, i / groups, i % groups, n, seed);
     if (threadIdx.x % kWarp == 0) out[i] = static_cast<Out>(sum);
   }
 }
@@ -208,21 +211,19 @@ __global__ void project_bias_kernel(const void* bias, Dtype dtype, std::int64_t 
 }
 
 /// One warp per sample.
-template <class T>
 __global__ void sample_kernel(GemmReference problem, const void* c, Dtype c_dtype,
                               std::uint64_t seed, float* sampled, float* reference) {
   const std::int64_t samples = sample_count(problem.m, problem.n);
   const std::int64_t warps = std::int64_t{gridDim.x} * blockDim.x / kWarp;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const auto* a = static_cast<const T*>(problem.a.data);
-  const auto* b = static_cast<const T*>(problem.b.data);
+  const MatrixView &a = problem.a, &b = problem.b;
   std::int64_t i = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / kWarp;
   for (; i < samples; i += warps) {
     const SamplePosition at = sample_position(seed, i, problem.m, problem.n);
     double sum = 0;
     for (std::int64_t k = lane; k < problem.k; k += kWarp) {
-      sum += to_double(a[at.row * problem.a.row_stride + k * problem.a.column_stride]) *
-             to_double(b[k * problem.b.row_stride + at.column * problem.b.column_stride]);
+      sum += load_as(a.data, problem.dtype, at.row * a.row_stride + k * a.column_stride) *
+             load_as(b.data, problem.dtype, k * b.row_stride + at.column * b.column_stride);
     }
     sum = reduce_warp(sum);
     if (lane == 0) {
@@ -233,12 +234,12 @@ __global__ void sample_kernel(GemmReference problem, const void* c, Dtype c_dtyp
   }
 }
 
-template <class TA, class TB>
-void launch_gemm(cudaStream_t stream, const MatrixView& a, const MatrixView& b, std::int64_t m,
-                 std::int64_t n, std::int64_t k, const Epilogue& epilogue, float* out) {
+void launch_gemm(cudaStream_t stream, const MatrixView& a, Dtype a_dtype, const MatrixView& b,
+                 Dtype b_dtype, std::int64_t m, std::int64_t n, std::int64_t k,
+                 const Epilogue& epilogue, float* out) {
   const std::int64_t tiles = ((m + kTile - 1) / kTile) * ((n + kTile - 1) / kTile);
-  gemm_kernel<TA, TB>
-      <<<static_cast<unsigned>(tiles), kThreads, 0, stream>>>(a, b, m, n, k, epilogue, out);
+  gemm_kernel<<<static_cast<unsigned>(tiles), kThreads, 0, stream>>>(a, a_dtype, b, b_dtype, m, n,
+                                                                     k, epilogue, out);
   check_launch("gemm_kernel");
 }
 
@@ -249,11 +250,9 @@ unsigned warp_grid(std::int64_t warps) {
 }  // namespace
 
 void launch_gemm_reference(void* stream, const GemmReference& problem, float* out) {
-  with_storage(problem.dtype, [&](auto storage) {
-    using T = typename decltype(storage)::type;
-    launch_gemm<T, T>(native_stream(stream), problem.a, problem.b, problem.m, problem.n, problem.k,
-                      {problem.bias, problem.bias_dtype, problem.alpha, problem.gelu}, out);
-  });
+  launch_gemm(native_stream(stream), problem.a, problem.dtype, problem.b, problem.dtype, problem.m,
+              problem.n, problem.k, {problem.bias, problem.bias_dtype, problem.alpha, problem.gelu},
+              out);
 }
 
 void launch_gemm_projection(void* stream, const GemmReference& problem, const void* c,
@@ -267,31 +266,20 @@ void launch_gemm_projection(void* stream, const GemmReference& problem, const vo
   project_bias_kernel<<<bias_blocks, kThreads, 0, queue>>>(problem.bias, problem.bias_dtype,
                                                            problem.n, seed, bias);
   check_launch("project_bias_kernel");
-  with_storage(problem.dtype, [&](auto storage) {
-    using T = typename decltype(storage)::type;
-    project_kernel<T, double><<<warp_grid(problem.k * groups), kThreads, 0, queue>>>(
-        problem.b, problem.k, problem.n, seed, scratch);
-    check_launch("project_kernel");
-    const MatrixView projected_b{scratch, groups, 1};
-    launch_gemm<T, double>(queue, problem.a, projected_b, problem.m, groups, problem.k,
-                           {bias, Dtype::fp64, problem.alpha, false}, reference);
-  });
-  with_storage(c_dtype, [&](auto storage) {
-    using T = typename decltype(storage)::type;
-    project_kernel<T, float><<<warp_grid(problem.m * groups), kThreads, 0, queue>>>(
-        MatrixView{c, problem.n, 1}, problem.m, problem.n, seed, projected);
-    check_launch("project_kernel");
-  });
+  project_kernel<<<warp_grid(problem.k * groups), kThreads, 0, queue>>>(
+      problem.b, problem.dtype, problem.k, problem.n, seed, scratch);
+  check_launch("project_kernel");
+  launch_gemm(queue, problem.a, problem.dtype, {scratch, groups, 1}, Dtype::fp64, problem.m, groups,
+              problem.k, {bias, Dtype::fp64, problem.alpha, false}, reference);
+  project_kernel<<<warp_grid(problem.m * groups), kThreads, 0, queue>>>(
+      MatrixView{c, problem.n, 1}, c_dtype, problem.m, problem.n, seed, projected);
+  check_launch("project_kernel");
 }
 
 void launch_gemm_samples(void* stream, const GemmReference& problem, const void* c, Dtype c_dtype,
                          std::uint64_t seed, float* sampled, float* reference) {
-  with_storage(problem.dtype, [&](auto storage) {
-    using T = typename decltype(storage)::type;
-    sample_kernel<T>
-        <<<warp_grid(sample_count(problem.m, problem.n)), kThreads, 0, native_stream(stream)>>>(
-            problem, c, c_dtype, seed, sampled, reference);
-  });
+  sample_kernel<<<warp_grid(sample_count(problem.m, problem.n)), kThreads, 0,
+                  native_stream(stream)>>>(problem, c, c_dtype, seed, sampled, reference);
   check_launch("sample_kernel");
 }
 

@@ -2,7 +2,6 @@
 #include <array>
 
 #include "kernels/common/launch.cuh"
-#include "kernels/memory/bulk_copy.h"
 #include "kernels/memory/stream.h"
 
 namespace gpubench {
@@ -18,21 +17,16 @@ struct Variant {
 };
 
 // A tile is threads x vectors x 16 bytes. H200 needs some 30 KB in flight per SM to hide its
-// memory's latency. Entry 0 stands for kFastest.
+// memory's latency. Where a stream is written too, small tiles win: what all SMs have under way
+// then lies close together. Entry 0 stands for fastest_variant().
 constexpr std::array<Variant, kStreamVariants> kVariants{{{},
-                                                          {512, 2, 1, Cache::streaming},
-                                                          {1024, 1, 1, Cache::streaming},
-                                                          {512, 1, 1, Cache::streaming},
                                                           {256, 1, 1, Cache::streaming},
-                                                          {1024, 2, 1, Cache::streaming},
-                                                          {256, 2, 1, Cache::streaming},
-                                                          {128, 4, 1, Cache::streaming},
-                                                          {1024, 1, 1, Cache::normal},
-                                                          {512, 2, 1, Cache::normal},
+                                                          {1024, 1, 1, Cache::streaming},
                                                           {1024, 4, 1, Cache::streaming},
+                                                          {512, 2, 1, Cache::streaming},
+                                                          {512, 2, 1, Cache::normal},
                                                           {512, 4, 1, Cache::streaming},
-                                                          {512, 2, 4, Cache::streaming},
-                                                          {1024, 1, 4, Cache::normal}}};
+                                                          {512, 4, 0, Cache::streaming}}};
 
 constexpr unsigned kWarp = 32;
 
@@ -199,18 +193,17 @@ void launch_variant(cudaStream_t stream, const StreamArguments& arguments, const
   }
 }
 
-/// Copies whole chunks by the bulk copy engine and leaves the rest in `arguments`.
-void bulk_copy(void* stream, StreamArguments& arguments) {
-  const std::uint64_t chunks = arguments.count * sizeof(float) / kBulkCopyChunk;
-  launch_bulk_copy(stream, arguments.out, arguments.a, chunks);
-  const std::uint64_t copied = chunks * kBulkCopyChunk / sizeof(float);
-  arguments.a += copied;
-  arguments.out += copied;
-  arguments.count -= copied;
+/// Measured on an H200 (docs/measurements.md, "Memory").
+int fastest_variant(StreamKernel kernel) {
+  switch (kernel) {
+    case StreamKernel::read:
+      return 3;
+    case StreamKernel::triad:
+      return 2;
+    default:
+      return 1;
+  }
 }
-
-/// The fastest of the variants for each kernel on an H200 (docs/measurements.md).
-int fastest_variant(StreamKernel kernel) { return kernel == StreamKernel::read ? 10 : 1; }
 
 const Variant& variant_at(int variant) {
   if (variant < 0 || variant >= kStreamVariants) {
@@ -223,9 +216,8 @@ const Variant& variant_at(int variant) {
 
 }  // namespace
 
-std::string describe_stream_variant(int variant) {
-  if (variant == 0) return "fastest for the kernel";
-  const Variant& v = variant_at(variant);
+std::string describe_stream_variant(StreamKernel kernel, int variant) {
+  const Variant& v = variant_at(variant == 0 ? fastest_variant(kernel) : variant);
   const std::string tiles = v.tiles_per_block == 0
                                 ? "persistent"
                                 : std::to_string(v.tiles_per_block) + " tile(s) per block";
@@ -234,10 +226,7 @@ std::string describe_stream_variant(int variant) {
 }
 
 void launch_stream(void* stream, StreamArguments arguments) {
-  if (arguments.variant == 0) {
-    if (arguments.kernel == StreamKernel::copy && has_bulk_copy()) bulk_copy(stream, arguments);
-    arguments.variant = fastest_variant(arguments.kernel);
-  }
+  if (arguments.variant == 0) arguments.variant = fastest_variant(arguments.kernel);
   if (arguments.count == 0) return;
   const Variant& variant = variant_at(arguments.variant);
   const cudaStream_t queue = native_stream(stream);

@@ -21,7 +21,7 @@ enum class StreamKernel {
 constexpr std::uint64_t kReadChunk = 1 << 16;
 
 /// Launch shapes that can be tried; 0 is the one measured fastest for each kernel.
-constexpr int kStreamVariants = 14;
+constexpr int kStreamVariants = 8;
 
 struct StreamArguments {
   StreamKernel kernel = StreamKernel::copy;
@@ -34,7 +34,7 @@ struct StreamArguments {
 };
 
 /// "512 threads x 4 vectors, one tile per block, streaming".
-std::string describe_stream_variant(int variant);
+std::string describe_stream_variant(StreamKernel kernel, int variant);
 void launch_stream(void* stream, StreamArguments arguments);
 
 }  // namespace gpubench

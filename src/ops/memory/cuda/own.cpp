@@ -8,7 +8,7 @@ namespace {
 class OwnMemoryPlan : public Plan {
  public:
   explicit OwnMemoryPlan(const MemoryProblem& problem)
-      : problem_(problem), algorithm_(describe_stream_variant(problem.variant)) {}
+      : problem_(problem), algorithm_(describe_stream_variant(problem.kernel, problem.variant)) {}
   std::size_t workspace_bytes() const override { return 0; }
   std::string algorithm() const override { return algorithm_; }
   void run(Stream& stream, std::span<void* const> operands, void*) override {
