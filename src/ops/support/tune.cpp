@@ -16,13 +16,13 @@ constexpr std::size_t kRounds = 3;
 constexpr double kSliceSeconds = 3e-3;
 constexpr double kHopeless = 1.15;  // slower than the best by this after a round: not timed again
 // Slices this short run at clocks that a power-capped card can't hold, where an algorithm that
-// draws more power may look faster. The best of them and the first candidate (the library's own
-// choice) meet again in slices long enough for the card to settle.
-constexpr std::size_t kFinalists = 3;
-constexpr std::size_t kFinalRounds = 3;
-constexpr double kFinalSliceSeconds = 60e-3;
-constexpr double kKeepFirstWithin = 1.01;  // closer than this is noise: the library's choice stands
-constexpr std::size_t kMostIterations = 10000;
+// draws more power looks faster than it is. So the best of them and the first candidate (the
+// library's own choice) meet again, each under load until the clock has settled.
+constexpr double kSettleSeconds = 0.3;
+constexpr double kFinalSeconds = 0.25;
+constexpr double kKeepFirstWithin =
+    1.015;  // closer than this is noise: the library's choice stands
+constexpr std::size_t kMostIterations = 1000;
 
 struct Entry {
   std::size_t index = 0;
@@ -54,18 +54,17 @@ const Entry& fastest_of(const std::vector<Entry>& entries) {
   });
 }
 
-/// Slices of about `slice_s`, A B C A B C; only these count from then on.
+/// Rounds of short slices, A B C A B C; what is hopeless drops out.
 void time_in_turn(Context& context, const std::vector<Candidate>& candidates,
-                  std::vector<Entry>& entries, std::size_t rounds, double slice_s,
-                  std::size_t& next_iteration) {
+                  std::vector<Entry>& entries, std::size_t& next_iteration) {
   if (entries.size() < 2) return;
   for (Entry& entry : entries) {
-    const double wanted = std::ceil(slice_s / std::max(entry.iteration_s, 1e-6));
+    const double wanted = std::ceil(kSliceSeconds / std::max(entry.iteration_s, 1e-6));
     entry.iterations =
         std::clamp<std::size_t>(static_cast<std::size_t>(wanted), 1, kMostIterations);
     entry.seconds.clear();
   }
-  for (std::size_t round = 0; round < rounds; ++round) {
+  for (std::size_t round = 0; round < kRounds; ++round) {
     for (Entry& entry : entries) {
       entry.seconds.push_back(
           time_slice(context, candidates[entry.index], entry.iterations, next_iteration));
@@ -76,13 +75,14 @@ void time_in_turn(Context& context, const std::vector<Candidate>& candidates,
   }
 }
 
-/// The best kFinalists, and the first candidate if it is still among the entries.
-void keep_finalists(std::vector<Entry>& entries) {
-  std::sort(entries.begin(), entries.end(),
-            [](const Entry& a, const Entry& b) { return middle(a.seconds) < middle(b.seconds); });
-  for (std::size_t i = entries.size(); i-- > kFinalists;) {
-    if (entries[i].index != 0) entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(i));
-  }
+/// Seconds per iteration once the clock has settled under this candidate's load.
+double settled_seconds(Context& context, const Candidate& candidate, double iteration_s,
+                       std::size_t& next_iteration) {
+  const auto count = [&](double seconds) {
+    return static_cast<std::size_t>(std::ceil(seconds / std::max(iteration_s, 1e-6)));
+  };
+  time_slice(context, candidate, count(kSettleSeconds), next_iteration);
+  return time_slice(context, candidate, count(kFinalSeconds), next_iteration);
 }
 
 }  // namespace
@@ -107,15 +107,16 @@ std::size_t fastest(Context& context, const std::vector<Candidate>& candidates) 
                       refused ? std::string("no candidate runs: ") + refused->what()
                               : std::string("there is no candidate to time"));
   }
-  time_in_turn(context, candidates, entries, kRounds, kSliceSeconds, next_iteration);
-  keep_finalists(entries);
-  time_in_turn(context, candidates, entries, kFinalRounds, kFinalSliceSeconds, next_iteration);
-  const Entry& best = fastest_of(entries);
-  const auto first =
-      std::min_element(entries.begin(), entries.end(),
-                       [](const Entry& a, const Entry& b) { return a.index < b.index; });
-  return middle(first->seconds) <= kKeepFirstWithin * middle(best.seconds) ? first->index
-                                                                           : best.index;
+  time_in_turn(context, candidates, entries, next_iteration);
+  const Entry best = fastest_of(entries);
+  const auto first = std::find_if(entries.begin(), entries.end(),
+                                  [](const Entry& entry) { return entry.index == 0; });
+  if (best.index == 0 || first == entries.end()) return best.index;
+  const double first_s =
+      settled_seconds(context, candidates[0], middle(first->seconds), next_iteration);
+  const double best_s =
+      settled_seconds(context, candidates[best.index], middle(best.seconds), next_iteration);
+  return first_s <= kKeepFirstWithin * best_s ? 0 : best.index;
 }
 
 }  // namespace gpubench

@@ -13,10 +13,10 @@ namespace gpubench {
 /// Enqueues one iteration; `iteration` picks the buffer set.
 using Candidate = std::function<void(Stream& stream, std::size_t iteration)>;
 
-/// Index of the fastest candidate: rounds of a few milliseconds each, A B C A B C, so that clocks and
-/// temperature treat all alike, then a final of the best in longer slices; the median of the rounds
-/// counts. Candidate 0, the library's own choice, stands unless another is 1 % faster. A candidate
-/// that throws an Error is out. Throws Unsupported when all do.
+/// Index of the fastest candidate: rounds of a few milliseconds each, A B C A B C, so that clocks
+/// and temperature treat all alike; then the best of them against candidate 0, the library's own
+/// choice, each at the clock it settles at. Candidate 0 stands unless the other is 1.5 % faster. A
+/// candidate that throws an Error is out. Throws Unsupported when all do.
 std::size_t fastest(Context& context, const std::vector<Candidate>& candidates);
 
 }  // namespace gpubench
