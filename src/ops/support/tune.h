@@ -15,7 +15,7 @@ using Candidate = std::function<void(Stream& stream, std::size_t iteration)>;
 
 /// Index of the fastest candidate: rounds of a few milliseconds each, A B C A B C, so that clocks
 /// and temperature treat all alike; then the best of them against candidate 0, the library's own
-/// choice, each at the clock it settles at. Candidate 0 stands unless the other is 1.5 % faster. A
+/// choice, each at the clock it settles at. Candidate 0 stands unless the other is 3 % faster. A
 /// candidate that throws an Error is out. Throws Unsupported when all do.
 std::size_t fastest(Context& context, const std::vector<Candidate>& candidates);
 
