@@ -23,7 +23,6 @@ constexpr double kFinalSeconds = 0.25;
 // The second to run starts at the clock that the first has left: an advantage below this is that,
 // or noise, and the library's choice stands.
 constexpr double kKeepFirstWithin = 1.03;
-1.015;  // closer than this is noise: the library's choice stands
 constexpr std::size_t kMostIterations = 1000;
 
 struct Entry {
