@@ -24,6 +24,8 @@ class ReportFile {
 
   bool is_stdout() const { return path_ == "-"; }
   const std::string& path() const { return path_; }
+  /// Where the journal of an earlier run that did not end was moved to; empty if there was none.
+  std::string kept_journal() const { return journal_ ? journal_->kept() : std::string(); }
 
  private:
   std::string path_;

@@ -55,13 +55,13 @@ void print_device(const ReportDevice& device, const std::string& driver) {
 ExitCode devices_verb(bool json) {
   Libraries libraries;
   const std::vector<ReportDevice> devices = describe_gpus(libraries, load_catalogue());
-  if (json) {
-    fmt::print("{}\n", devices_to_json(devices));
-    return ExitCode::fine;
-  }
   std::string driver;
   for (const LibraryStatus& status : libraries.statuses(false)) {
     if (status.name == "driver") driver = status.version;
+  }
+  if (json) {
+    fmt::print("{}\n", devices_to_json(devices, driver));
+    return ExitCode::fine;
   }
   for (const ReportDevice& device : devices) print_device(device, driver);
   return ExitCode::fine;

@@ -137,6 +137,10 @@ class Run {
       for (const Case& work : plan_.cases) footprint_of(work, device.info);
     }
     ReportFile file(options_.out, plan_.suite.name, report_);
+    if (!file.kept_journal().empty()) {
+      progress_.warn("an earlier run did not end; its finished cases are in " +
+                     file.kept_journal());
+    }
     for (std::size_t index = 0; index < report_.devices.size(); ++index)
       run_device(int(index), file);
     finish();

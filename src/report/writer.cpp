@@ -370,11 +370,13 @@ std::string to_json(const Report& report) {
   return out;
 }
 
-std::string devices_to_json(std::span<const ReportDevice> devices) {
-  Json list = Json::array();
-  for (const ReportDevice& device : devices) list.push_back(to_value(device));
+std::string devices_to_json(std::span<const ReportDevice> devices, const std::string& driver) {
+  Json object;
+  object["driver"] = driver.empty() ? Json() : text(driver);
+  object["devices"] = Json::array();
+  for (const ReportDevice& device : devices) object["devices"].push_back(to_value(device));
   std::string out;
-  write_indented(list, 0, out);
+  write_indented(object, 0, out);
   return out;
 }
 

@@ -14,8 +14,9 @@ namespace gpubench {
 /// Times of telemetry readings are written relative to the case's first sample.
 std::string to_json(const Report& report);
 
-/// `devices` of a report, and the entries of the catalogue, as JSON lists.
-std::string devices_to_json(std::span<const ReportDevice> devices);
+/// {"driver", "devices": as in a report}.
+std::string devices_to_json(std::span<const ReportDevice> devices, const std::string& driver);
+/// Entries of the catalogue as a list.
 std::string specs_to_json(std::span<const DeviceSpec> specs);
 
 /// One result on one line, without the newline: a line of the journal.
