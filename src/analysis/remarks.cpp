@@ -156,7 +156,7 @@ class Remarks {
   void conditions() {
     if (warned("W_NOT_CONVERGED")) {
       const auto half = relative_half_width(*result_.time_s);
-      say("not converged after {} samples{}: the machine is noisy, or --min-time is too short",
+      say("not converged after {} samples{}: the machine is noisy; --max-time gives it longer",
           result_.time_s->n,
           half ? fmt::format(", the median is known to ±{:.1f} %", 100 * *half) : std::string());
     }

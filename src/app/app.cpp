@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/app.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <cstdio>
 #include <exception>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "app/say.h"
 #include "app/verbs.h"
 #include "app/version.h"
 #include "gpubench/error.h"
@@ -154,12 +158,29 @@ void explain_unknown_verb(const CLI::App& app, int argc, char** argv) {
   }
   const std::string near = nearest(argv[1], names);
   if (!near.empty())
-    fmt::print(stderr, "gpubench: no verb '{}'; did you mean '{}'?\n", argv[1], near);
+    say(fmt::format("gpubench: no verb '{}'; did you mean '{}'?\n", argv[1], near));
 }
 
 }  // namespace
 
+/// A closed descriptor 0, 1 or 2 would go to the next file that is opened: the journal.
+void occupy_standard_files() {
+  int file = 0;
+  do {
+    file = ::open("/dev/null", O_RDWR);
+  } while (file >= 0 && file <= STDERR_FILENO);
+  if (file > STDERR_FILENO) ::close(file);
+}
+
+/// Results that did not reach stdout are not a success.
+int close_output(ExitCode code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return int(code);
+  say("gpubench: stdout could not be written\n");
+  return int(first_of({code, ExitCode::case_failed}));
+}
+
 int run_app(int argc, char** argv) {
+  occupy_standard_files();
   // A reader of our output that ends early (`| head`) is seen as a write error, not as a signal.
   std::signal(SIGPIPE, SIG_IGN);
   CLI::App app(kAbout, "gpubench");
@@ -172,17 +193,17 @@ int run_app(int argc, char** argv) {
   add_verbs(app, arguments, verb);
   try {
     app.parse(argc, argv);
-    return int(verb());
+    return close_output(verb());
   } catch (const CLI::ParseError& error) {
     const bool asked_for_help = error.get_exit_code() == 0;
     if (!asked_for_help) explain_unknown_verb(app, argc, argv);
     app.exit(error);
     return int(asked_for_help ? ExitCode::fine : ExitCode::usage);
   } catch (const Error& error) {
-    fmt::print(stderr, "gpubench: {} ({})\n", error.what(), error.code());
+    say(fmt::format("gpubench: {} ({})\n", error.what(), error.code()));
     return int(code_of(error));
   } catch (const std::exception& error) {
-    fmt::print(stderr, "gpubench: {}\n", error.what());
+    say(fmt::format("gpubench: {}\n", error.what()));
     return int(ExitCode::case_failed);
   }
 }

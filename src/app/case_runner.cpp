@@ -141,6 +141,10 @@ void CaseRunner::execute(const Case& work, Result& result) {
   result.reason = {};
   derive(result, setup_.described);
   result.remarks = remarks(result, setup_.described);
+  if (!setup_.verify) {
+    result.warnings.emplace_back("W_NOT_VERIFIED");
+    result.remarks.emplace_back("not verified (--no-verify): a wrong result would look the same");
+  }
 }
 
 void CaseRunner::take(const DeviceError& error, Result& result) {

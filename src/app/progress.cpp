@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "app/say.h"
 #include "gpubench/telemetry.h"
 #include "util/text.h"
 
@@ -38,7 +39,7 @@ void Progress::draw(const std::string& text) {
   std::string line = fmt::format("[{}/{}] {}", index_, total_, text);
   const std::size_t width = output_width(STDERR_FILENO) - 1;
   if (line.size() > width) line.resize(width);
-  fmt::print(stderr, "\r\x1b[K{}", line);
+  say(fmt::format("\r\x1b[K{}", line));
   std::fflush(stderr);
 }
 
@@ -63,19 +64,19 @@ void Progress::sampling(const SamplingProgress& progress) {
 
 void Progress::end(const Result& result) {
   if (quiet_) return;
-  if (terminal_) fmt::print(stderr, "\r\x1b[K");
+  if (terminal_) say("\r\x1b[K");
   std::string outcome = std::string(to_string(result.status));
   if (result.time_s) outcome = format_time(result.time_s->median);
   if (result.status != Status::ok) {
     outcome = fmt::format("{}: {} {}", to_string(result.status), result.reason.code,
                           result.reason.message);
   }
-  fmt::print(stderr, "[{}/{}] {}: {}\n", index_, total_, result.id, outcome);
+  say(fmt::format("[{}/{}] {}: {}\n", index_, total_, result.id, outcome));
 }
 
 void Progress::warn(const std::string& message) {
-  if (terminal_ && !quiet_) fmt::print(stderr, "\r\x1b[K");
-  fmt::print(stderr, "gpubench: {}\n", message);
+  if (terminal_ && !quiet_) say("\r\x1b[K");
+  say(fmt::format("gpubench: {}\n", message));
 }
 
 }  // namespace gpubench

@@ -2,6 +2,7 @@
 #include "app/report_file.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -52,7 +53,8 @@ void ReportFile::save(const Report& report) {
     save_atomically(path_, text);
   } catch (const Error& error) {
     const std::string fallback =
-        (std::filesystem::temp_directory_path() / std::filesystem::path(path_).filename()).string();
+        (std::filesystem::temp_directory_path() / fmt::format("gpubench-report-{}.json", getpid()))
+            .string();
     std::string where;
     try {
       save_atomically(fallback, text);

@@ -17,7 +17,9 @@ class ReportFile {
   /// ConfigError E_OUTPUT when the file could not be written.
   ReportFile(const std::string& out, const std::string& suite, const Report& header);
 
+  /// Throws Error E_WRITE.
   void append(const Result& result);
+  void give_up_journal() { journal_.reset(); }
   /// Writes the report and removes the journal. When that fails (full disk) the journal stays, the
   /// report is tried in the temporary folder, and Error E_WRITE names both.
   void save(const Report& report);

@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "app/exit_code.h"
+#include "app/say.h"
 #include "gpubench/telemetry.h"
 
 namespace gpubench {
@@ -33,6 +34,9 @@ StopOnSignal::StopOnSignal(double grace_s) {
       const timespec wait{0, 100'000'000};
       const bool received = sigtimedwait(&signals, nullptr, &wait) > 0;
       const bool overdue = first_at > 0 && steady_seconds() - first_at > grace_s;
+      if (overdue) {
+        say("gpubench: still busy after the signal, leaving; finished cases are in the journal\n");
+      }
       if ((received && first_at > 0) || overdue) _exit(int(ExitCode::interrupted));
       if (received) {
         first_at = steady_seconds();

@@ -12,6 +12,7 @@
 #include "app/configs.h"
 #include "app/host.h"
 #include "app/report_file.h"
+#include "app/say.h"
 #include "app/session.h"
 #include "app/signals.h"
 #include "app/verbs.h"
@@ -47,6 +48,11 @@ void apply_overrides(const RunOptions& options, SamplingPolicy& policy) {
   if (options.max_time_s) policy.max_time_s = *options.max_time_s;
   if (options.warmup_s) policy.warmup_s = *options.warmup_s;
   if (options.max_noise_pct) policy.max_noise = *options.max_noise_pct / 100;
+  if (options.min_time_s && options.max_time_s && *options.max_time_s < *options.min_time_s) {
+    throw ConfigError("--max-time is below --min-time");
+  }
+  // One of the two was given: it decides, the suite's other bound follows.
+  if (options.max_time_s) policy.min_time_s = std::min(policy.min_time_s, policy.max_time_s);
   policy.max_time_s = std::max(policy.max_time_s, policy.min_time_s);
 }
 
@@ -90,8 +96,8 @@ ExitCode dry_run(const RunPlan& plan, const DeviceInfo& info) {
   for (const Case& work : plan.cases) {
     fmt::print("{}  {}\n", work.id, format_gib(footprint_of(work, info)));
   }
-  fmt::print(stderr, "{} cases; the second column is device memory on {}\n", plan.cases.size(),
-             info.name);
+  say(fmt::format("{} cases; the second column is device memory on {}\n", plan.cases.size(),
+                  info.name));
   return ExitCode::fine;
 }
 
@@ -144,8 +150,13 @@ class Run {
     for (std::size_t index = 0; index < report_.devices.size(); ++index)
       run_device(int(index), file);
     finish();
-    file.save(report_);
-    print_table(file);
+    try {
+      file.save(report_);
+    } catch (const Error&) {
+      print_table(file, /*saved=*/false);
+      throw;
+    }
+    print_table(file, /*saved=*/true);
     if (hung()) {
       // Every destructor that frees device memory would wait for the hung kernel.
       std::fflush(nullptr);
@@ -184,7 +195,7 @@ class Run {
       Result result = blocked.code.empty() ? runner.run(work)
                                            : unrun_result(work, index, "", std::move(blocked));
       if (result.status != Status::ok && result.status != Status::skipped) failed_ = true;
-      file.append(result);
+      keep(file, result);
       report_.results.push_back(std::move(result));
     }
   }
@@ -193,6 +204,16 @@ class Run {
     return std::any_of(opened_.begin(), opened_.end(), [](const std::unique_ptr<Opened>& opened) {
       return opened->runner && opened->runner->hung();
     });
+  }
+
+  /// A full disk must not end the run: what follows is then only in the report.
+  void keep(ReportFile& file, const Result& result) {
+    try {
+      file.append(result);
+    } catch (const Error& error) {
+      file.give_up_journal();
+      progress_.warn(std::string(error.what()) + "; going on without a journal");
+    }
   }
 
   /// Why no further case can start; an empty code if one can.
@@ -218,13 +239,13 @@ class Run {
     report_.complete = !stop_.requested() && !out_of_time_ && summary.not_run == 0;
   }
 
-  void print_table(const ReportFile& file) const {
+  void print_table(const ReportFile& file, bool saved) const {
     std::FILE* to = file.is_stdout() ? stderr : stdout;
     TableOptions table;
     table.width = output_width(fileno(to));
     table.colour = isatty(fileno(to)) != 0 && std::getenv("NO_COLOR") == nullptr;
     fmt::print(to, "{}", result_table(report_, table));
-    if (!file.is_stdout()) fmt::print(to, "report: {}\n", file.path());
+    if (saved && !file.is_stdout()) fmt::print(to, "report: {}\n", file.path());
   }
 
   ExitCode exit_code() const {

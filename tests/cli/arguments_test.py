@@ -12,6 +12,10 @@ from harness import FINE, NO_DEVICE, QUICK, ROOT, SMALL_GEMM, USAGE
 
 
 class Verbs(harness.CliTest):
+    def test_most_time_below_least_time(self):
+        self.expect(USAGE, "run", *SMALL_GEMM, "--device", "cpu", "--min-time", "2", "--max-time", "1",
+                    stderr=("--max-time",))
+
     def test_help_and_version(self):
         self.expect(FINE, "--help", stdout=("run", "devices", "doctor", "compare"))
         self.expect(FINE, "run", "--help", stdout=("--suite", "--device", "--max-noise"))

@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+import subprocess
 import unittest
 
 import harness  # first: it makes scripts/ importable
@@ -64,6 +65,7 @@ class Reports(ReportTest):
         report = self.report_of(FINE, *SMALL_GEMM, *QUICK, "--no-verify")
         self.assert_valid(report)
         self.assertIsNone(report["results"][0]["check"])
+        self.assertIn("W_NOT_VERIFIED", report["results"][0]["warnings"])
 
     def test_environment_by_allow_list(self):
         report = self.report_of(FINE, *SMALL_GEMM, *QUICK, NCCL_ALGO="Tree", MY_TOKEN="hidden")
@@ -135,6 +137,23 @@ class Outputs(harness.CliTest):
         with open("/dev/full", "w", encoding="utf-8") as full:
             done = self.run_cli("run", *SMALL_GEMM, *QUICK, "--out", "-", stdout=full)
         self.assertEqual(done.returncode, CASE_FAILED, done.stderr)
+
+    def test_full_disk_still_shows_the_table_and_overwrites_nobodys_file(self):
+        done = self.run_cli("run", *SMALL_GEMM, *QUICK, "--out", "/dev/full")
+        self.assertIn("1 ok", done.stdout)
+        self.assertIn("gpubench-report-", done.stderr)
+
+    def test_unwritable_stdout_is_no_success(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            self.assertEqual(self.run_cli("list", stdout=full).returncode, CASE_FAILED)
+
+    def test_unwritable_stderr_ends_no_run(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([harness.GPUBENCH, "run", *SMALL_GEMM, *QUICK, "--out", "r.json"],
+                                  cwd=self.folder, env=self.environment(), stdout=subprocess.PIPE, stderr=full,
+                                  check=False)
+        self.assertEqual(done.returncode, FINE)
+        json.loads((self.folder / "r.json").read_text(encoding="utf-8"))
 
     def test_report_is_replaced_as_a_whole(self):
         self.write("r.json", "old")

@@ -88,8 +88,8 @@ CudaState cuda_state() {
   const LibrarySearch search = SharedLibrary::open({"libcuda.so.1"});
   if (!search.library) {
     return with(state, Kind::no_driver,
-                fmt::format("no NVIDIA driver: {}; install the driver, or start the container with "
-                            "GPUs",
+                fmt::format("no NVIDIA driver: libcuda.so.1 can't be loaded ({}); install the "
+                            "driver, or start the container with GPUs",
                             join(search.searched, "; ")));
   }
   const auto driver_version = search.library->try_symbol<int (*)(int*)>("cuDriverGetVersion");
