@@ -28,7 +28,8 @@ struct Work {
 /// Outcome of comparing outputs with an independent reference. NaN never passes.
 struct Check {
   bool passed = false;
-  double error = 0;  ///< largest |out - ref| / (|ref| + rms(ref)); non-finite becomes null in JSON
+  double error = 0;  ///< largest |out - ref| / (|ref| + rms(ref, by row for attention)); non-finite
+                     ///< is null in JSON
   double tolerance = 0;        ///< what `error` had to stay at or below
   std::string reference = {};  ///< how the reference was computed
   std::string detail = {};     ///< on failure: what was wrong and where

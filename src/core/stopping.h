@@ -27,9 +27,9 @@ class StoppingRule {
   /// Takes the next sample (seconds per iteration) and the seconds sampled so far. Returns the
   /// reason to stop, or an empty string to go on:
   ///  "noise"       the interval is within max_noise (after min_samples and min_time_s)
-  ///  "plateau"     the interval no longer shrinks although time passes
-  ///  "max_time", "max_samples"
-  ///  "bad_timer"   100 unusable samples (zero, negative, not finite) in a row
+  ///  "plateau"     the interval no longer shrinks although time passes (5 s, or half of
+  ///  max_time_s) "max_time", "max_samples" "bad_timer"   100 unusable samples (zero, negative, not
+  ///  finite) in a row
   /// Unusable samples are counted in dropped() and enter nothing else.
   std::string add(double seconds, double elapsed_s);
 
