@@ -50,7 +50,7 @@ class Matcher {
     }
     for (const auto& [key, from_a] : left) {
       const auto found = right.find(key);
-      if (found != right.end()) pair_group(from_a, found->second);
+      if (found != right.end()) pair_group(from_a, found->second, ignored.empty());
     }
   }
 
@@ -68,9 +68,10 @@ class Matcher {
   }
 
  private:
-  /// One against several: each of them with the one. Several on both sides: in order.
-  void pair_group(const std::vector<std::size_t>& from_a, const std::vector<std::size_t>& from_b) {
-    const bool one = from_a.size() == 1 || from_b.size() == 1;
+  /// One against several that differ in something: each of them with the one. Else in order.
+  void pair_group(const std::vector<std::size_t>& from_a, const std::vector<std::size_t>& from_b,
+                  bool alike) {
+    const bool one = !alike && (from_a.size() == 1 || from_b.size() == 1);
     const std::size_t count =
         one ? std::max(from_a.size(), from_b.size()) : std::min(from_a.size(), from_b.size());
     for (std::size_t i = 0; i < count; ++i) {

@@ -7,9 +7,11 @@
 
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -50,22 +52,32 @@ CLI::Validator whole_number() {
       [](std::string& text) {
         const std::optional<std::int64_t> value = parse_integer(text);
         if (value && *value >= 0) return std::string();
-        return fmt::format("'{}' is not a whole number of 0 or more", text);
+        return fmt::format("'{}' is not a whole number from 0 to {}", text,
+                           std::numeric_limits<std::int64_t>::max());
       },
       "N");
+}
+
+CLI::Validator not_empty() {
+  return CLI::Validator(
+      [](const std::string& text) { return std::string(text.empty() ? "is empty" : ""); }, "TEXT");
 }
 
 void add_run(CLI::App& app, RunOptions& options, std::function<void()> chosen) {
   CLI::App* run = app.add_subcommand("run", "Measure cases and write a report");
   run->add_option("words", options.words, "WORKLOAD key=value[,value]... [WORKLOAD ...]");
-  run->add_option("--suite", options.suite, "A shipped suite, or a file: ./mine.json");
+  run->add_option("--suite", options.suite, "A shipped suite, or a file: ./mine.json")
+      ->check(not_empty());
   run->add_option("-d,--device", options.device,
-                  "0 | 0,1 | UUID | PCI id | all | cpu (default: GPU 0)");
+                  "0 | 0,1 | UUID | PCI id | all | cpu (default: GPU 0)")
+      ->check(not_empty());
   run->add_option("--filter", options.filters,
                   "Only cases that match this glob (may be given again)")
+      ->check(not_empty())
       ->allow_extra_args(false);
   run->add_option("-o,--out,--json", options.out,
-                  "Report file, or - for stdout (default: a new file here)");
+                  "Report file, or - for stdout (default: a new file here)")
+      ->check(not_empty());
   run->add_option("--min-time", options.min_time_s, "Least sampling time of a case, in seconds")
       ->check(real_between(0, 3600));
   run->add_option("--max-time", options.max_time_s, "Most sampling time of a case, in seconds")
@@ -147,7 +159,7 @@ ExitCode code_of(const Error& error) {
   return ExitCode::case_failed;
 }
 
-/// CLI11 knows the verbs; a misspelt one gets the nearest.
+/// CLI11's message does not say what was typed.
 void explain_unknown_verb(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return;
   std::vector<std::string> names;
@@ -156,9 +168,8 @@ void explain_unknown_verb(const CLI::App& app, int argc, char** argv) {
   for (const std::string& name : names) {
     if (name == argv[1]) return;
   }
-  const std::string near = nearest(argv[1], names);
-  if (!near.empty())
-    say(fmt::format("gpubench: no verb '{}'; did you mean '{}'?\n", argv[1], near));
+  say(fmt::format("gpubench: no verb '{}'{} (there are: {})\n", argv[1], suggestion(argv[1], names),
+                  join(names, ", ")));
 }
 
 }  // namespace

@@ -5,10 +5,11 @@
 #include "device/select.h"
 #include "gpubench/error.h"
 #include "libs/telemetry.h"
+#include "util/text.h"
 
 namespace gpubench {
 
-bool wants_cpu(const std::string& device_option) { return device_option == "cpu"; }
+bool wants_cpu(const std::string& device_option) { return lower(device_option) == "cpu"; }
 
 std::vector<ReportDevice> describe_gpus(Libraries& libraries, const Catalogue& catalogue) {
   const CudaState state = cuda_state();

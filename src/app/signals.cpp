@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <ctime>
+#include <utility>
 
 #include "app/exit_code.h"
 #include "app/say.h"
@@ -19,6 +20,10 @@ sigset_t stop_signals() {
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
+  struct sigaction action {};
+  if (sigaction(SIGHUP, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) {
+    sigaddset(&set, SIGHUP);
+  }
   return set;
 }
 
@@ -34,10 +39,7 @@ StopOnSignal::StopOnSignal(double grace_s) {
       const timespec wait{0, 100'000'000};
       const bool received = sigtimedwait(&signals, nullptr, &wait) > 0;
       const bool overdue = first_at > 0 && steady_seconds() - first_at > grace_s;
-      if (overdue) {
-        say("gpubench: still busy after the signal, leaving; finished cases are in the journal\n");
-      }
-      if ((received && first_at > 0) || overdue) _exit(int(ExitCode::interrupted));
+      if ((received && first_at > 0) || overdue) leave();
       if (received) {
         first_at = steady_seconds();
         source_.request_stop();
@@ -47,5 +49,23 @@ StopOnSignal::StopOnSignal(double grace_s) {
 }
 
 StopOnSignal::~StopOnSignal() = default;
+
+void StopOnSignal::leave() {
+  const std::lock_guard lock(mutex_);
+  say("gpubench: still busy after the signal, leaving\n");
+  if (save_) save_();
+  _exit(int(ExitCode::interrupted));
+}
+
+SaveOnLeaving::SaveOnLeaving(StopOnSignal& signals, std::function<void()> save)
+    : signals_(signals) {
+  const std::lock_guard lock(signals_.mutex_);
+  signals_.save_ = std::move(save);
+}
+
+SaveOnLeaving::~SaveOnLeaving() {
+  const std::lock_guard lock(signals_.mutex_);
+  signals_.save_ = nullptr;
+}
 
 }  // namespace gpubench

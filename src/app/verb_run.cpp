@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -17,6 +19,7 @@
 #include "app/signals.h"
 #include "app/verbs.h"
 #include "core/suite.h"
+#include "device/select.h"
 #include "gpubench/error.h"
 #include "gpubench/telemetry.h"
 #include "libs/telemetry.h"
@@ -147,8 +150,11 @@ class Run {
       progress_.warn("an earlier run did not end; its finished cases are in " +
                      file.kept_journal());
     }
-    for (std::size_t index = 0; index < report_.devices.size(); ++index)
-      run_device(int(index), file);
+    {
+      const SaveOnLeaving saving(stop_, [this, &file] { save_unfinished(file); });
+      for (std::size_t index = 0; index < report_.devices.size(); ++index)
+        run_device(int(index), file);
+    }
     finish();
     try {
       file.save(report_);
@@ -195,8 +201,31 @@ class Run {
       Result result = blocked.code.empty() ? runner.run(work)
                                            : unrun_result(work, index, "", std::move(blocked));
       if (result.status != Status::ok && result.status != Status::skipped) failed_ = true;
-      keep(file, result);
+      auto libraries = used_libraries();
+      const std::lock_guard lock(results_mutex_);
+      if (result.status != Status::not_run) keep(file, result);  // a line is a write to the disk
       report_.results.push_back(std::move(result));
+      report_.libraries = std::move(libraries);
+    }
+  }
+
+  /// The report of a run whose current case does not return; called in the signals' thread while
+  /// the main thread is in run_device().
+  void save_unfinished(ReportFile& file) {
+    const std::unique_lock lock(results_mutex_, std::chrono::seconds(2));
+    if (!lock) return say("gpubench: finished cases are in the journal\n");
+    const Reason reason{"E_INTERRUPTED", "the run was interrupted before this case ended"};
+    const std::size_t planned = plan_.cases.size();
+    for (std::size_t i = report_.results.size(); i < report_.devices.size() * planned; ++i) {
+      report_.results.push_back(
+          unrun_result(plan_.cases[i % planned], int(i / planned), "", reason));
+    }
+    finish();
+    try {
+      file.save(report_);
+      if (!file.is_stdout()) say("report: " + file.path() + "\n");
+    } catch (const Error& error) {
+      say(fmt::format("gpubench: {}\n", error.what()));
     }
   }
 
@@ -230,10 +259,16 @@ class Run {
     return {};
   }
 
-  void finish() {
+  /// Waits while a library is being loaded: not for the signals' thread.
+  auto used_libraries() -> decltype(Report::libraries) {
+    decltype(Report::libraries) used;
     for (const LibraryStatus& status : libraries_.statuses(false)) {
-      report_.libraries[status.name] = {status.version, status.path};
+      used[status.name] = {status.version, status.path};
     }
+    return used;
+  }
+
+  void finish() {
     const Summary summary = count_results(report_.results, steady_seconds() - begin_s_);
     report_.summary = summary;
     report_.complete = !stop_.requested() && !out_of_time_ && summary.not_run == 0;
@@ -267,12 +302,14 @@ class Run {
   Report report_;
   bool failed_ = false;
   bool out_of_time_ = false;
+  std::timed_mutex results_mutex_;  // report_ and the journal, while cases run
   std::vector<std::unique_ptr<Opened>> opened_;
 };
 
 }  // namespace
 
 ExitCode run_verb(const RunOptions& options) {
+  if (!options.device.empty() && !wants_cpu(options.device)) check_device_list(options.device);
   if (options.dry_run) return dry_run_anywhere(options);
   // What was typed is checked before the machine is looked at.
   RunPlan plan = plan_run(options, wants_cpu(options.device) ? DeviceKind::cpu : DeviceKind::cuda);

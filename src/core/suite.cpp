@@ -149,6 +149,18 @@ std::map<std::string, std::string> shown_conditions(const Conditions& conditions
   return shown;
 }
 
+std::string prefix(const CaseRequest& request) {
+  return request.origin.empty() ? std::string() : request.origin + ": ";
+}
+
+const WorkloadInfo& workload_of(const CaseRequest& request) {
+  try {
+    return find_workload(request.workload);
+  } catch (const ConfigError& error) {
+    throw ConfigError(prefix(request) + error.what(), error.code());
+  }
+}
+
 bool matches(const Case& candidate, const std::string& pattern) {
   // Every id has a '?' before its parameters, so a part of an id may look like a glob.
   if (candidate.id.find(pattern) != std::string::npos) return true;
@@ -191,14 +203,14 @@ std::vector<Case> plan_cases(const std::vector<CaseRequest>& requests, const Con
   std::vector<Case> cases;
   std::set<std::string> ids;
   for (const CaseRequest& request : requests) {
-    const WorkloadInfo& workload = find_workload(request.workload);
+    const WorkloadInfo& workload = workload_of(request);
     Case planned;
     planned.workload = &workload;
     try {
       planned.params = Params::resolve(workload.params, request.params);
       planned.conditions = resolve_conditions(defaults, request.conditions);
     } catch (const ConfigError& error) {
-      throw ConfigError(workload.name + ": " + error.what(), error.code());
+      throw ConfigError(prefix(request) + workload.name + ": " + error.what(), error.code());
     }
     planned.id = case_id(workload.name, workload.params, planned.params,
                          shown_conditions(planned.conditions));

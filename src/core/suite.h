@@ -20,6 +20,7 @@ struct CaseRequest {
   std::map<std::string, std::string> params;
   /// Only what differs from the run's conditions: "cache" (cold, hot), "data" (normal, ...).
   std::map<std::string, std::string> conditions;
+  std::string origin = {};  ///< "mine.json: cases[2]", for messages; empty for the command line
 };
 
 struct Suite {

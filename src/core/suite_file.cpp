@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading suite files.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <functional>
@@ -87,33 +89,33 @@ std::vector<Assignment> shape_tuples(const json& shapes, const std::string& wher
 struct PolicyMember {
   std::function<void(SamplingPolicy&, double)> set;
   double least;
+  double most;
   bool integer;
 };
 
 const std::map<std::string, PolicyMember>& policy_members() {
-  const auto real = [](double SamplingPolicy::*field, double least) {
+  const auto real = [](double SamplingPolicy::*field, double least, double most) {
     return PolicyMember{[field](SamplingPolicy& policy, double value) { policy.*field = value; },
-                        least, false};
+                        least, most, false};
   };
   const auto integer = [](std::int64_t SamplingPolicy::*field) {
     return PolicyMember{[field](SamplingPolicy& policy, double value) {
                           policy.*field = static_cast<std::int64_t>(value);
                         },
-                        1, true};
+                        1, 1e9, true};
   };
   static const std::map<std::string, PolicyMember> members{
-      {"warmup_s", real(&SamplingPolicy::warmup_s, 0)},
-      {"min_time_s", real(&SamplingPolicy::min_time_s, 0)},
-      {"max_time_s", real(&SamplingPolicy::max_time_s, 1e-3)},
-      {"max_noise", real(&SamplingPolicy::max_noise, 0)},
-      {"sample_s", real(&SamplingPolicy::sample_s, 0)},
+      {"warmup_s", real(&SamplingPolicy::warmup_s, 0, 600)},
+      {"min_time_s", real(&SamplingPolicy::min_time_s, 0, 3600)},
+      {"max_time_s", real(&SamplingPolicy::max_time_s, 1e-3, 36000)},
+      {"max_noise", real(&SamplingPolicy::max_noise, 1e-5, 1)},  // a fraction
+      {"sample_s", real(&SamplingPolicy::sample_s, 0, 60)},
       {"min_samples", integer(&SamplingPolicy::min_samples)},
       {"max_samples", integer(&SamplingPolicy::max_samples)}};
   return members;
 }
 
 void apply_policy(SamplingPolicy& policy, const json& object, const std::string& where) {
-  constexpr double kMost = 1e9;
   std::vector<std::string> names;
   for (const auto& [name, member] : policy_members()) names.push_back(name);
   only(object, where, names);
@@ -124,8 +126,9 @@ void apply_policy(SamplingPolicy& policy, const json& object, const std::string&
       fail(place, member.integer ? "must be an integer" : "must be a number");
     }
     const auto number = value.get<double>();
-    if (!(number >= member.least && number <= kMost)) {
-      fail(place, value.dump() + " is out of range, the least is " + json(member.least).dump());
+    if (!(number >= member.least && number <= member.most)) {
+      fail(place,
+           fmt::format("{} is not between {} and {}", value.dump(), member.least, member.most));
     }
     member.set(policy, number);
   }
@@ -165,7 +168,8 @@ void add_cases(Suite& suite, const json& object, const std::string& where, Devic
   const std::vector<Assignment> params = cross_product(entry.params, where + ".params");
   for (const Assignment& shape : shape_tuples(entry.shapes, where + ".shapes")) {
     for (const Assignment& tuple : params) {
-      CaseRequest request{.workload = workload, .params = shape, .conditions = conditions};
+      CaseRequest request{
+          .workload = workload, .params = shape, .conditions = conditions, .origin = where};
       for (const auto& [key, value] : tuple) {
         if (!request.params.emplace(key, value).second) {
           fail(where, "\"" + key + "\" is in params and in shapes");

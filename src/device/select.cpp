@@ -45,12 +45,20 @@ bool is_hex(const std::string& text, std::size_t least, std::size_t most) {
          text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
+constexpr const char* kEntry =
+    "an entry is an ordinal, a UUID (GPU-...) or a PCI id (0000:1b:00.0)";
+
+/// A UUID or the beginning of one.
+bool is_uuid(const std::string& word) {
+  return word.size() > 4 && (word.starts_with("gpu-") || word.starts_with("mig-"));
+}
+
 /// Devices that one entry of the list fits.
 std::vector<const DeviceInfo*> matches(const std::string& entry,
                                        const std::vector<DeviceInfo>& devices) {
   std::vector<const DeviceInfo*> found;
   const std::string word = lower(entry);
-  const bool uuid = word.rfind("gpu-", 0) == 0 || word.rfind("mig-", 0) == 0;
+  const bool uuid = is_uuid(word);
   const std::string pci = normal_pci_id(word);
   std::optional<int> ordinal;
   if (all_digits(word)) {
@@ -59,8 +67,7 @@ std::vector<const DeviceInfo*> matches(const std::string& entry,
     if (parsed.ec == std::errc()) ordinal = value;
   }
   for (const DeviceInfo& device : devices) {
-    if ((ordinal && device.index == *ordinal) ||
-        (uuid && word.size() > 4 && lower(device.uuid).rfind(word, 0) == 0) ||
+    if ((ordinal && device.index == *ordinal) || (uuid && lower(device.uuid).rfind(word, 0) == 0) ||
         (!pci.empty() && normal_pci_id(device.pci_id) == pci)) {
       found.push_back(&device);
     }
@@ -99,10 +106,7 @@ std::vector<int> parse_device_list(const std::string& text,
     if (lower(entry) == "all") throw refuse("'all' stands alone", text, devices);
     const auto found = matches(entry, devices);
     if (found.empty()) {
-      throw refuse(fmt::format("no device '{}'; an entry is an ordinal, a UUID (GPU-...) or a PCI "
-                               "id (0000:1b:00.0)",
-                               entry),
-                   text, devices);
+      throw refuse(fmt::format("no device '{}'; {}", entry, kEntry), text, devices);
     }
     if (found.size() > 1) {
       throw refuse(fmt::format("'{}' fits {} devices; give more of it", entry, found.size()), text,
@@ -116,6 +120,21 @@ std::vector<int> parse_device_list(const std::string& text,
     ordinals.push_back(ordinal);
   }
   return ordinals;
+}
+
+void check_device_list(const std::string& text) {
+  if (lower(trimmed(text)) == "all") return;
+  for (const std::string& piece : split(text, ',')) {
+    const std::string word = lower(trimmed(piece));
+    if (word == "all" || word == "cpu") {
+      throw ConfigError(fmt::format("--device {}: '{}' stands alone", text, word), "E_DEVICE");
+    }
+    if (!all_digits(word) && !is_uuid(word) && normal_pci_id(word).empty()) {
+      throw ConfigError(
+          fmt::format("--device {}: '{}' is no device; {}, 'all' or 'cpu'", text, piece, kEntry),
+          "E_DEVICE");
+    }
+  }
 }
 
 }  // namespace gpubench

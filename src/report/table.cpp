@@ -31,10 +31,15 @@ std::string time_text(const Result& result) {
   return text;
 }
 
+/// One decimal; a rate so small that this would be 0.0 keeps three digits.
+std::string rate_number(double value) {
+  return value < 1 ? fmt::format("{:.3g}", value) : fmt::format("{:.1f}", value);
+}
+
 /// Items where a workload counts them (samples, images), else bytes where memory binds, else FLOPs.
 std::string rate_text(const Result& result) {
   const Rate& rate = result.rate;
-  if (rate.busbw_gb_per_s) return fmt::format("{:.1f} GB/s bus", *rate.busbw_gb_per_s);
+  if (rate.busbw_gb_per_s) return rate_number(*rate.busbw_gb_per_s) + " GB/s bus";
   if (rate.items_per_s && result.work && !result.work->item_name.empty()) {
     return fmt::format("{:.4g} {}/s", *rate.items_per_s, result.work->item_name);
   }
@@ -42,11 +47,11 @@ std::string rate_text(const Result& result) {
   const bool memory =
       result.peak.bound == "memory" || (result.work && result.work->flops < result.work->bytes);
   if (rate.gb_per_s && (!rate.tflops || memory)) {
-    return fmt::format("{:.1f} GB/s", *rate.gb_per_s);
+    return rate_number(*rate.gb_per_s) + " GB/s";
   }
   if (!rate.tflops) return {};
-  return *rate.tflops < 1 ? fmt::format("{:.1f} GFLOP/s", *rate.tflops * 1e3)
-                          : fmt::format("{:.1f} TFLOP/s", *rate.tflops);
+  return *rate.tflops < 1 ? rate_number(*rate.tflops * 1e3) + " GFLOP/s"
+                          : rate_number(*rate.tflops) + " TFLOP/s";
 }
 
 /// Where memory binds, its percentage says more than the tensor cores'.

@@ -7,7 +7,8 @@
 
 namespace gpubench {
 
-/// Throws ConfigError with the path and the system's reason; a folder is an error.
+/// Throws ConfigError with the path and the system's reason; a folder is an error, and
+/// so is more than 1 GiB.
 std::string read_file(const std::string& path);
 
 /// Temporary file in the same folder, fsync, rename. What exists and is no regular file (/dev/full,

@@ -84,6 +84,21 @@ class Names(harness.CliTest):
         # Each is allowed alone; their product does not fit 64 bits.
         self.expect(USAGE, "run", "ops/gemm", "m=1T", "n=1T", "k=1T", *QUICK)
 
+    def test_bytes_that_are_no_whole_elements(self):
+        self.expect(USAGE, "run", "micro/memory", "bytes=5", *QUICK, stderr=("bytes=5",))
+
+    def test_empty_texts(self):
+        for option in ("--suite", "--filter", "--out", "--device"):
+            with self.subTest(option=option):
+                self.expect(USAGE, "run", *SMALL_GEMM, option, "", stderr=(option,))
+
+    def test_device_that_none_can_be_is_told_without_a_gpu(self):
+        for device in ("gpu0", "0,cpu", "-1"):
+            for more in ((), ("--dry-run",)):
+                with self.subTest(device=device, more=more):
+                    self.expect(USAGE, "run", *SMALL_GEMM, f"--device={device}", *more,
+                                stderr=("--device",), CUDA_VISIBLE_DEVICES="-1")
+
     def test_parameter_before_a_workload_or_given_twice(self):
         self.expect(USAGE, "run", "m=4", "ops/gemm", *QUICK, stderr=("m=4",))
         self.expect(USAGE, "run", "ops/gemm", "m=4", "m=5", *QUICK)
@@ -123,6 +138,24 @@ class SuiteFiles(harness.CliTest):
         bad = case.replace("ops/gemm", "ops/gmm")
         self.expect_error(f'{{"name": "x", "summary": "y", "cases": [{bad}]}}', "ops/gemm")
         self.expect_error('{"name": "x", "summary": "y", "cases": []}', "mine.json")
+
+    def test_value_errors_name_the_entry(self):
+        good = '{"workload": "ops/gemm", "params": {"m": 32}}'
+        for bad in (good.replace("32", "0"), good.replace("ops/gemm", "ops/gmm"),
+                    good.replace("}}", '}, "conditions": {"cache": "warm"}}')):
+            with self.subTest(bad=bad):
+                self.expect_error(f'{{"name": "x", "summary": "y", "cases": [{good}, {bad}]}}',
+                                  "mine.json", "cases[1]")
+
+    def test_policy_out_of_range(self):
+        case = '{"workload": "ops/gemm"}'
+        for policy in ('"max_noise": 0', '"max_noise": 1.5', '"min_samples": 0', '"warmup_s": 1e9'):
+            with self.subTest(policy=policy):
+                self.expect_error(f'{{"name": "x", "summary": "y", "policy": {{{policy}}}, '
+                                  f'"cases": [{case}]}}', "policy", policy.split('"')[1])
+
+    def test_file_without_an_end(self):
+        self.expect(USAGE, "compare", "/dev/zero", "/dev/zero", stderr=("/dev/zero",))
 
     def test_missing_file_and_folder(self):
         self.expect(USAGE, "run", "--suite", "./none.json", *QUICK, stderr=("none.json",))

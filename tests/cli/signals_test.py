@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SIGINT and SIGTERM: the report is saved with what was measured, and the exit code is 130."""
+"""SIGINT, SIGTERM, SIGHUP: the report is saved with what was measured, and the exit code is 130."""
 import json
 import signal
 import subprocess
+import time
 
 import harness  # first: it makes scripts/ importable
 import validate_report
@@ -47,6 +48,44 @@ class Signals(harness.CliTest):
         self.assertEqual(len(report["results"]), CASES)
         self.assertEqual([path.name for path in self.folder.iterdir()], ["r.json"], "the journal is left")
 
+    def test_hangup(self):
+        self.expect_saved(signal.SIGHUP)
+
+    def test_hangup_that_the_parent_ignores(self):
+        command = ["nohup", harness.GPUBENCH, "run", "ops/gemm", "m=16", "k=16", "n=16,17,18,19",
+                   "--device", "cpu", "--warmup", "0", "--min-time", "0.2", "--max-time", "0.2",
+                   "--out", "r.json"]
+        process = subprocess.Popen(command, cwd=self.folder, env=self.environment(),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        self.wait_for_cases(process, 1)
+        process.send_signal(signal.SIGHUP)
+        process.communicate(timeout=harness.HANG_S)
+        self.assertEqual(process.returncode, harness.FINE)
+
+    def test_second_interrupt_of_a_case_that_does_not_return(self):
+        # The second case is verified for longer than the test lasts, without looking at signals.
+        command = [harness.GPUBENCH, "run", "ops/gemm", "m=16", "k=16", "n=16",
+                   "ops/gemm", "m=5120", "n=5120", "k=5120", "epilogue=bias_gelu", "dtype=fp32",
+                   "--device", "cpu", "--out", "r.json", "--min-time", "0.05"]
+        process = subprocess.Popen(command, cwd=self.folder, env=self.environment(),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        self.wait_for_cases(process, 1)
+        time.sleep(1)
+        for _ in range(2):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+        process.communicate(timeout=harness.HANG_S)
+        self.assertEqual(process.returncode, INTERRUPTED)
+        report = json.loads((self.folder / "r.json").read_text(encoding="utf-8"))
+        schema = validate_report.load(validate_report.SCHEMA)
+        self.assertEqual(validate_report.problems(report, schema), [])
+        self.assertEqual([result["status"] for result in report["results"]], ["ok", "not_run"])
+        self.assertFalse(report["complete"])
+
     def test_interrupt(self):
         self.expect_saved(signal.SIGINT)
 
@@ -58,6 +97,8 @@ class Signals(harness.CliTest):
         self.wait_for_cases(process, 3)  # the third may not be in the journal yet, two are
         process.kill()
         process.communicate(timeout=harness.HANG_S)
+        done = self.run_cli("compare", "r.json.journal", "r.json.journal")
+        self.assertEqual(done.returncode, harness.FINE, done.stderr)
         journals = [path for path in self.folder.iterdir() if path.name.startswith("r.json")]
         self.assertEqual(len(journals), 1, journals)
         lines = journals[0].read_text(encoding="utf-8").splitlines()

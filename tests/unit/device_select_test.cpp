@@ -95,5 +95,14 @@ TEST(NormalPciId, TakesEverySpellingAndNothingElse) {
   }
 }
 
+TEST(CheckDeviceList, TellsTypingErrorsWithoutDevices) {
+  for (const char* text :
+       {"0", "3,17", "all", "ALL", " 0 , GPU-5f1e ", "MIG-7", "0000:1b:00.0", "1b:00"})
+    EXPECT_NO_THROW(check_device_list(text)) << text;
+  for (const char* text :
+       {"", "gpu", "GPU-", "0,", "-1", "0,all", "cpu,0", "H200", "0;1", "zz:00.0"})
+    EXPECT_THROW(check_device_list(text), ConfigError) << text;
+}
+
 }  // namespace
 }  // namespace gpubench

@@ -2,6 +2,7 @@
 // Device memory bandwidth with the STREAM kernels. Also the shortest complete workload: a problem,
 // its operands, a provider, a reference, and the registration.
 #include "core/formulas.h"
+#include "gpubench/error.h"
 #include "ops/memory/providers.h"
 #include "ops/support/op_job.h"
 
@@ -9,10 +10,14 @@ namespace gpubench {
 namespace {
 
 MemoryProblem problem_of(const Params& params) {
-  return {
-      .kernel = parse_stream_kernel(params.text("kernel")),
-      .count = static_cast<std::uint64_t>(params.integer("bytes")) / storage_bytes(params.dtype()),
-      .variant = static_cast<int>(params.integer("variant"))};
+  const std::size_t element = storage_bytes(params.dtype());
+  if (params.integer("bytes") % static_cast<std::int64_t>(element) != 0) {
+    throw ConfigError("micro/memory: bytes=" + params.text("bytes") + " is no multiple of the " +
+                      std::to_string(element) + " bytes of an element");
+  }
+  return {.kernel = parse_stream_kernel(params.text("kernel")),
+          .count = static_cast<std::uint64_t>(params.integer("bytes")) / element,
+          .variant = static_cast<int>(params.integer("variant"))};
 }
 
 /// Copying and doubling are exact; the others round. `read` sums a chunk's elements in FP32, in
