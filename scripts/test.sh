@@ -41,7 +41,8 @@ for preset in "${presets[@]}"; do
   # Long runs of the program itself would take a sanitized debug build many minutes.
   only=()
   if [[ $preset == asan ]]; then only=(-E '^cli/run_test$'); fi
-  ctest --test-dir "$root/build/$preset" "${only[@]}" --output-on-failure --no-tests=error \
+  # No test asserts a time, so they may share the machine.
+  ctest --test-dir "$root/build/$preset" "${only[@]}" --parallel "$(nproc)" --output-on-failure --no-tests=error \
     --test-output-size-passed 1000000 --output-junit ctest.xml "$@" || true
 done
 exec "$python" "$root/scripts/lib/summarize_tests.py" "${results[@]}"

@@ -52,4 +52,8 @@ function(gpubench_module name folder)
   target_compile_definitions(gpubench_${name} PUBLIC
     GPUBENCH_HAS_CUDA=$<BOOL:${GPUBENCH_HAS_CUDA}> GPUBENCH_HAS_CUDNN=$<BOOL:${GPUBENCH_HAS_CUDNN}>)
   gpubench_warnings(gpubench_${name})
+  # Loops over data: the hash of the program itself, the references in double.
+  if(GPUBENCH_SANITIZE AND name MATCHES "^(util|ops)$")
+    target_compile_options(gpubench_${name} PRIVATE -O1)
+  endif()
 endfunction()

@@ -82,9 +82,10 @@ class Remarks {
   void limits() {
     if (warned("W_POWER_CAP")) {
       const auto& limit = device_.info.power_limit_w;
-      say("power-capped: at {} in {:.0f} % of readings{}",
+      // Without the clock, which is beside it: alike for many cases, so one footnote of the table.
+      say("power-capped: at {} in {:.0f} % of readings, which lowers the SM clock",
           limit ? fmt::format("the {:.0f} W limit", *limit) : std::string("the power limit"),
-          share_pct({"sw_power_cap"}), clock_text());
+          share_pct({"sw_power_cap"}));
     }
     if (warned("W_THERMAL")) {
       const auto temperature = result_.telemetry->temperature_max_c;

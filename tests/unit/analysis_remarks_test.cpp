@@ -32,7 +32,7 @@ TEST(Remarks, PowerCapWithItsReadings) {
   result.telemetry->throttle = {{"sw_power_cap", 0.96}};
   EXPECT_EQ(said(result),
             std::vector<std::string>{
-                "power-capped: at the 700 W limit in 96 % of readings, SM clock 1440 of 1980 MHz"});
+                "power-capped: at the 700 W limit in 96 % of readings, which lowers the SM clock"});
 }
 
 TEST(Remarks, MemoryBoundAtThisSize) {
