@@ -45,12 +45,21 @@ struct DeviceSpec {
   std::string id;                              ///< "h200-sxm-141gb"
   std::string marketing_name;                  ///< "H200 SXM 141GB"
   std::map<std::string, double> dense_tflops;  ///< fp64 fp64_tensor fp32 tf32 fp16 bf16 fp8 int8
-  std::map<std::string, double> flops_per_clk_per_sm;  ///< same keys, by architecture
+  std::map<std::string, double> flops_per_clk_per_sm;  ///< same keys; empty where the
+                                                       ///< architecture's do not hold
+  std::optional<double> max_sm_clock_mhz;              ///< as NVML and CUDA report it
+  std::optional<double> reference_clock_mhz;  ///< at which SMs x rate gives the tensor peaks
+  std::optional<double> memory_gb;            ///< nominal
+  std::optional<int> memory_bus_bits;
+  std::optional<double> memory_clock_mhz;  ///< two transfers per clock
   std::optional<double> memory_gb_per_s;
-  std::optional<double> nvlink_gb_per_s;  ///< per direction
+  std::optional<int> mig_memory_slices;  ///< parts into which MIG divides the memory
+  std::optional<int> nvlink_links;
+  std::optional<double> nvlink_gb_per_s;  ///< per direction, all links
   std::optional<double> pcie_gb_per_s;    ///< per direction
   std::optional<double> tdp_w;
   std::optional<int> sm_count;
+  std::string note = {};             ///< what a reader of the figures should know
   std::vector<std::string> sources;  ///< "title (url)" of every source used above
 };
 

@@ -63,9 +63,16 @@ CLI::Validator not_empty() {
       [](const std::string& text) { return std::string(text.empty() ? "is empty" : ""); }, "TEXT");
 }
 
+void add_catalogue(CLI::App* verb, std::string& file) {
+  verb->add_option("--catalogue", file, "A file of own entries, added to the shipped devices")
+      ->check(not_empty());
+}
+
 void add_run(CLI::App& app, RunOptions& options, std::function<void()> chosen) {
   CLI::App* run = app.add_subcommand("run", "Measure cases and write a report");
-  run->add_option("words", options.words, "WORKLOAD key=value[,value]... [WORKLOAD ...]");
+  run->add_option(
+      "words", options.words,
+      "WORKLOAD key=value[,value]... [WORKLOAD ...]; or 'ID', a case as a report names it");
   run->add_option("--suite", options.suite, "A shipped suite, or a file: ./mine.json")
       ->check(not_empty());
   run->add_option("-d,--device", options.device,
@@ -77,6 +84,10 @@ void add_run(CLI::App& app, RunOptions& options, std::function<void()> chosen) {
       ->allow_extra_args(false);
   run->add_option("-o,--out,--json", options.out,
                   "Report file, or - for stdout (default: a new file here)")
+      ->check(not_empty());
+  add_catalogue(run, options.catalogue);
+  run->add_option("--resume", options.resume,
+                  "Take up a run that did not end: its journal (FILE.journal) or its report")
       ->check(not_empty());
   run->add_option("--min-time", options.min_time_s, "Least sampling time of a case, in seconds")
       ->check(real_between(0, 3600));
@@ -111,7 +122,8 @@ void add_run(CLI::App& app, RunOptions& options, std::function<void()> chosen) {
 
 struct Arguments {
   RunOptions run;
-  std::string name, base, other;
+  SpecsOptions specs;
+  std::string name, catalogue, base, other;
   std::vector<std::string> match;
   bool json = false;
 };
@@ -126,14 +138,18 @@ void add_verbs(CLI::App& app, Arguments& arguments, std::function<ExitCode()>& v
   show->callback([&] { verb = [&] { return show_verb(arguments.name); }; });
 
   CLI::App* specs = app.add_subcommand("specs", "Published peaks of known devices, with sources");
-  specs->add_option("id", arguments.name, "One entry, with its sources");
-  specs->add_flag("--json", arguments.json, "As JSON");
-  specs->callback([&] { verb = [&] { return specs_verb(arguments.name, arguments.json); }; });
+  specs->add_option("id", arguments.specs.id, "One entry, with its sources");
+  specs->add_flag("--json", arguments.specs.json, "As JSON");
+  specs->add_flag("--check", arguments.specs.check, "Look for figures that contradict one another");
+  add_catalogue(specs, arguments.specs.catalogue);
+  specs->callback([&] { verb = [&] { return specs_verb(arguments.specs); }; });
 
   CLI::App* devices =
       app.add_subcommand("devices", "GPUs of this machine and their catalogue entries");
   devices->add_flag("--json", arguments.json, "As JSON");
-  devices->callback([&] { verb = [&] { return devices_verb(arguments.json); }; });
+  add_catalogue(devices, arguments.catalogue);
+  devices->callback(
+      [&] { verb = [&] { return devices_verb(arguments.json, arguments.catalogue); }; });
 
   app.add_subcommand("doctor", "Driver, libraries and where they were looked for")->callback([&] {
     verb = doctor_verb;

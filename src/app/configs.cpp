@@ -48,10 +48,12 @@ Suite load_suite(const std::string& name, DeviceKind kind) {
       " Shipped: " + join(names, ", ") + ". A file needs a slash or .json: ./mine.json");
 }
 
-Catalogue load_catalogue() {
+Catalogue load_catalogue(const std::string& file) {
   const EmbeddedConfig* config = find_embedded("devices.json");
   if (config == nullptr) throw ConfigError("this build holds no configs/devices.json");
-  return Catalogue::parse(config->text, "configs/devices.json");
+  Catalogue catalogue = Catalogue::parse(config->text, "configs/devices.json");
+  if (!file.empty()) catalogue.add(read_file(file), file);
+  return catalogue;
 }
 
 }  // namespace gpubench

@@ -17,7 +17,7 @@ Suite load_suite(const std::string& name, DeviceKind kind);
 /// Names of the shipped suites.
 std::vector<std::string> suite_names();
 
-/// The shipped catalogue.
-Catalogue load_catalogue();
+/// The shipped catalogue, with the entries of the user's file added if there is one.
+Catalogue load_catalogue(const std::string& file = {});
 
 }  // namespace gpubench

@@ -17,6 +17,7 @@ class Progress {
  public:
   Progress(bool quiet, std::size_t total);
 
+  void leave_out() { --total_; }  ///< a case whose result is there already
   void begin(const std::string& id);
   void phase(const std::string& what);  ///< "preparing", "verifying"
   void sampling(const SamplingProgress& progress);

@@ -64,7 +64,9 @@ void ReportFile::save(const Report& report) {
     }
     throw Error("E_WRITE", error.what() + where);
   }
-  if (journal_) journal_->remove();
+  if (!journal_) return;
+  journal_->remove();
+  if (kept_is_taken_over_) journal_->remove_kept();
 }
 
 }  // namespace gpubench

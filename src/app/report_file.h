@@ -20,6 +20,9 @@ class ReportFile {
   /// Throws Error E_WRITE.
   void append(const Result& result);
   void give_up_journal() { journal_.reset(); }
+  /// The journal of an earlier run that was in the way is part of this one's report: save() removes
+  /// it too.
+  void take_over_kept_journal() { kept_is_taken_over_ = true; }
   /// Writes the report and removes the journal. When that fails (full disk) the journal stays, the
   /// report is tried in the temporary folder, and Error E_WRITE names both.
   void save(const Report& report);
@@ -32,6 +35,7 @@ class ReportFile {
  private:
   std::string path_;
   std::unique_ptr<Journal> journal_;
+  bool kept_is_taken_over_ = false;
 };
 
 }  // namespace gpubench

@@ -14,7 +14,9 @@ struct RunOptions {
   std::string suite;
   std::string device;  ///< empty: GPU 0
   std::vector<std::string> filters;
-  std::string out;  ///< empty: a new file in the current folder; "-": stdout
+  std::string resume;     ///< a journal or an unfinished report
+  std::string catalogue;  ///< a file of own device entries
+  std::string out;        ///< empty: a new file in the current folder; "-": stdout
   std::optional<double> min_time_s, max_time_s, warmup_s, time_limit_s;
   std::optional<double> max_noise_pct;
   std::string data = "normal";

@@ -52,9 +52,9 @@ void print_device(const ReportDevice& device, const std::string& driver) {
 
 }  // namespace
 
-ExitCode devices_verb(bool json) {
+ExitCode devices_verb(bool json, const std::string& catalogue) {
   Libraries libraries;
-  const std::vector<ReportDevice> devices = describe_gpus(libraries, load_catalogue());
+  const std::vector<ReportDevice> devices = describe_gpus(libraries, load_catalogue(catalogue));
   std::string driver;
   for (const LibraryStatus& status : libraries.statuses(false)) {
     if (status.name == "driver") driver = status.version;

@@ -60,7 +60,7 @@ ExitCode doctor_verb() {
     return ExitCode::no_device;
   }
   fmt::print("\n");
-  return devices_verb(false);
+  return devices_verb(false, {});
 }
 
 }  // namespace gpubench

@@ -6,7 +6,6 @@
 #include "app/configs.h"
 #include "app/verbs.h"
 #include "gpubench/error.h"
-#include "report/writer.h"
 #include "util/text.h"
 
 namespace gpubench {
@@ -74,46 +73,6 @@ ExitCode show_verb(const std::string& name) {
   const std::string near = nearest(name, known);
   throw ConfigError("no workload or suite is named '" + name + "'" +
                     (near.empty() ? "; see `gpubench list`" : "; did you mean '" + near + "'?"));
-}
-
-ExitCode specs_verb(const std::string& id, bool json) {
-  const Catalogue catalogue = load_catalogue();
-  std::vector<DeviceSpec> chosen;
-  std::vector<std::string> ids;
-  for (const DeviceSpec& spec : catalogue.specs()) {
-    ids.push_back(spec.id);
-    if (id.empty() || spec.id == id) chosen.push_back(spec);
-  }
-  if (chosen.empty()) {
-    const std::string near = nearest(id, ids);
-    throw ConfigError("the catalogue has no '" + id + "'" +
-                      (near.empty() ? "; see `gpubench specs`" : "; did you mean '" + near + "'?"));
-  }
-  if (json) {
-    fmt::print("{}\n", specs_to_json(chosen));
-    return ExitCode::fine;
-  }
-  const auto figure = [](const std::optional<double>& value) {
-    return value ? fmt::format("{:g}", *value) : std::string("-");
-  };
-  const auto peak = [&](const DeviceSpec& spec, const std::string& key) {
-    const auto found = spec.dense_tflops.find(key);
-    return figure(found == spec.dense_tflops.end() ? std::nullopt : std::optional(found->second));
-  };
-  fmt::print("{:<22} {:>6} {:>7} {:>7} {:>7} {:>7} {:>7} {:>9} {:>8} {:>6}\n", "id", "fp64", "fp32",
-             "tf32", "fp16", "bf16", "fp8", "GB/s", "NVLink", "TDP W");
-  for (const DeviceSpec& spec : chosen) {
-    fmt::print("{:<22} {:>6} {:>7} {:>7} {:>7} {:>7} {:>7} {:>9} {:>8} {:>6}\n", spec.id,
-               peak(spec, "fp64"), peak(spec, "fp32"), peak(spec, "tf32"), peak(spec, "fp16"),
-               peak(spec, "bf16"), peak(spec, "fp8"), figure(spec.memory_gb_per_s),
-               figure(spec.nvlink_gb_per_s), figure(spec.tdp_w));
-  }
-  fmt::print("\nDense TFLOP/s as published; NVLink in GB/s per direction; - is not published.\n");
-  if (!id.empty()) {
-    fmt::print("\nsources\n");
-    for (const std::string& source : chosen.front().sources) fmt::print("  {}\n", source);
-  }
-  return ExitCode::fine;
 }
 
 }  // namespace gpubench

@@ -14,6 +14,7 @@
 #include "app/configs.h"
 #include "app/host.h"
 #include "app/report_file.h"
+#include "app/resume.h"
 #include "app/say.h"
 #include "app/session.h"
 #include "app/signals.h"
@@ -114,7 +115,8 @@ ExitCode dry_run_anywhere(const RunOptions& options) {
   info.l2_bytes = std::uint64_t{60} << 20;
   try {
     Libraries libraries;
-    const auto chosen = choose_devices(options.device, libraries, load_catalogue());
+    const auto chosen =
+        choose_devices(options.device, libraries, load_catalogue(options.catalogue));
     if (!chosen.empty()) info = chosen.front().info;
   } catch (const DeviceError&) {
     // no GPU here: keep the assumed one
@@ -139,16 +141,20 @@ class Run {
     report_.environment = recorded_environment();
     report_.suite = plan_.suite;
     report_.devices = std::move(devices);
+    if (!options.resume.empty()) resume_.emplace(options.resume, report_);
   }
 
   ExitCode execute() {
     for (const ReportDevice& device : report_.devices) {
       for (const Case& work : plan_.cases) footprint_of(work, device.info);
     }
-    ReportFile file(options_.out, plan_.suite.name, report_);
-    if (!file.kept_journal().empty()) {
+    ReportFile file(out(), plan_.suite.name, report_);
+    if (resume_) {
+      for (const std::string& warning : resume_->warnings()) progress_.warn(warning);
+      if (options_.resume == file.path() + ".journal") file.take_over_kept_journal();
+    } else if (!file.kept_journal().empty()) {
       progress_.warn("an earlier run did not end; its finished cases are in " +
-                     file.kept_journal());
+                     file.kept_journal() + " (--resume takes them up)");
     }
     {
       const SaveOnLeaving saving(stop_, [this, &file] { save_unfinished(file); });
@@ -180,6 +186,10 @@ class Run {
     std::optional<CaseRunner> runner;
   };
 
+  std::string out() const {
+    return resume_ && options_.out.empty() ? resumed_out(options_.resume) : options_.out;
+  }
+
   CaseRunner& open(int index) {
     const ReportDevice& described = report_.devices[std::size_t(index)];
     Opened& opened = *opened_.emplace_back(std::make_unique<Opened>());
@@ -197,9 +207,7 @@ class Run {
   void run_device(int index, ReportFile& file) {
     CaseRunner& runner = open(index);
     for (const Case& work : plan_.cases) {
-      Reason blocked = why_not(runner);
-      Result result = blocked.code.empty() ? runner.run(work)
-                                           : unrun_result(work, index, "", std::move(blocked));
+      Result result = result_of(work, index, runner);
       if (result.status != Status::ok && result.status != Status::skipped) failed_ = true;
       auto libraries = used_libraries();
       const std::lock_guard lock(results_mutex_);
@@ -207,6 +215,18 @@ class Run {
       report_.results.push_back(std::move(result));
       report_.libraries = std::move(libraries);
     }
+  }
+
+  Result result_of(const Case& work, int index, CaseRunner& runner) {
+    if (resume_) {
+      if (auto finished = resume_->finished(work, index)) {
+        progress_.leave_out();
+        return std::move(*finished);
+      }
+    }
+    Reason blocked = why_not(runner);
+    if (!blocked.code.empty()) return unrun_result(work, index, "", std::move(blocked));
+    return runner.run(work);
   }
 
   /// The report of a run whose current case does not return; called in the signals' thread while
@@ -297,6 +317,7 @@ class Run {
   RunPlan plan_;
   Libraries& libraries_;
   StopOnSignal& stop_;
+  std::optional<Resume> resume_;
   Progress progress_;
   double begin_s_;
   Report report_;
@@ -315,7 +336,8 @@ ExitCode run_verb(const RunOptions& options) {
   RunPlan plan = plan_run(options, wants_cpu(options.device) ? DeviceKind::cpu : DeviceKind::cuda);
   StopOnSignal stop;  // before any library starts threads, so that they inherit the blocked signals
   Libraries libraries;
-  std::vector<ReportDevice> devices = choose_devices(options.device, libraries, load_catalogue());
+  std::vector<ReportDevice> devices =
+      choose_devices(options.device, libraries, load_catalogue(options.catalogue));
   return Run(options, std::move(plan), std::move(devices), libraries, stop).execute();
 }
 

@@ -12,9 +12,17 @@ namespace gpubench {
 
 ExitCode run_verb(const RunOptions& options);
 ExitCode list_verb();
-ExitCode show_verb(const std::string& name);            ///< a workload or a suite
-ExitCode specs_verb(const std::string& id, bool json);  ///< the device catalogue
-ExitCode devices_verb(bool json);
+ExitCode show_verb(const std::string& name);  ///< a workload or a suite
+
+/// What `specs` was given.
+struct SpecsOptions {
+  std::string id;         ///< one entry; empty: all
+  std::string catalogue;  ///< a file of own entries
+  bool json = false;
+  bool check = false;  ///< look for contradictions between the figures
+};
+ExitCode specs_verb(const SpecsOptions& options);  ///< the device catalogue
+ExitCode devices_verb(bool json, const std::string& catalogue);
 ExitCode doctor_verb();
 ExitCode compare_verb(const std::string& base, const std::string& other,
                       const std::vector<std::string>& match);

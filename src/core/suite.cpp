@@ -75,11 +75,33 @@ void add_assignment(WordGroup& group, const std::string& word, std::size_t equal
   }
 }
 
+/// "ops/gemm?dtype=fp8&m=4096": a case id as it stands in a report.
+bool is_case_id(const std::string& word) {
+  const std::size_t question = word.find('?');
+  return question != std::string::npos && word.find('=', question) != std::string::npos &&
+         word.find('=') > question;
+}
+
+WordGroup group_of_id(const std::string& id) {
+  const std::size_t question = id.find('?');
+  WordGroup group{.workload = id.substr(0, question), .values = {}};
+  for (const std::string& pair : split(std::string_view(id).substr(question + 1), '&')) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos) {
+      throw ConfigError("'" + id + "': '" + pair + "' is no key=value of a case id");
+    }
+    add_assignment(group, pair, equals);
+  }
+  return group;
+}
+
 std::vector<WordGroup> group_words(const std::vector<std::string>& words) {
   std::vector<WordGroup> groups;
   for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
-    if (equals == std::string::npos) {
+    if (is_case_id(word)) {
+      groups.push_back(group_of_id(word));
+    } else if (equals == std::string::npos) {
       groups.push_back({.workload = word, .values = {}});
     } else if (groups.empty()) {
       throw ConfigError("'" + word + "' comes before any workload; write WORKLOAD " + word);

@@ -55,7 +55,8 @@ struct Case {
 /// one.
 Suite parse_suite(std::string_view json, std::string_view origin, DeviceKind kind);
 
-/// `WORKLOAD key=value[,value]... [WORKLOAD ...]`; a workload name may be a glob ("ops/*"), which
+/// `WORKLOAD key=value[,value]... [WORKLOAD ...]`; a case id as it stands in a report is a WORKLOAD
+/// with its values; a workload name may be a glob ("ops/*"), which
 /// takes the keys that each matching workload has and must be used by at least one. "cache" and
 /// "data" are conditions.
 std::vector<CaseRequest> parse_case_words(const std::vector<std::string>& words);

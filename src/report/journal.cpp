@@ -52,6 +52,10 @@ void Journal::remove() noexcept {
   ::unlink(path_.c_str());
 }
 
+void Journal::remove_kept() noexcept {
+  if (!kept_.empty()) ::unlink(kept_.c_str());
+}
+
 void Journal::write_line(std::string line) {
   line += '\n';
   std::size_t done = 0;

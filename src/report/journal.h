@@ -24,6 +24,8 @@ class Journal {
   void append(const Result& result);
   /// Call when the report has been saved: the journal is no longer needed.
   void remove() noexcept;
+  /// Call when the report that has been saved also holds what the earlier run's journal did.
+  void remove_kept() noexcept;
 
   const std::string& path() const { return path_; }
   /// Where an earlier run's journal was moved to; empty if there was none.

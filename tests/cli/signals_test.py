@@ -14,10 +14,12 @@ MANY_SIZES = "n=" + ",".join(str(size) for size in range(16, 16 + CASES))
 
 
 class Signals(harness.CliTest):
-    def start(self):
-        command = [harness.GPUBENCH, "run", "ops/gemm", "m=16", "k=16", MANY_SIZES, "--device", "cpu",
-                   "--warmup", "0", "--min-time", "0.2", "--max-time", "0.2", "--out", "r.json"]
-        process = subprocess.Popen(command, cwd=self.folder, env=self.environment(),
+    def command(self, sizes=MANY_SIZES):
+        return [harness.GPUBENCH, "run", "ops/gemm", "m=16", "k=16", sizes, "--device", "cpu",
+                "--warmup", "0", "--min-time", "0.2", "--max-time", "0.2", "--out", "r.json"]
+
+    def start(self, sizes=MANY_SIZES):
+        process = subprocess.Popen(self.command(sizes), cwd=self.folder, env=self.environment(),
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.kill)
@@ -97,13 +99,32 @@ class Signals(harness.CliTest):
         self.wait_for_cases(process, 3)  # the third may not be in the journal yet, two are
         process.kill()
         process.communicate(timeout=harness.HANG_S)
-        done = self.run_cli("compare", "r.json.journal", "r.json.journal")
-        self.assertEqual(done.returncode, harness.FINE, done.stderr)
+        self.expect(harness.FINE, "compare", "r.json.journal", "r.json.journal")
         journals = [path for path in self.folder.iterdir() if path.name.startswith("r.json")]
         self.assertEqual(len(journals), 1, journals)
         lines = journals[0].read_text(encoding="utf-8").splitlines()
         finished = [json.loads(line) for line in lines[1:3]]
         self.assertEqual([result["status"] for result in finished], ["ok", "ok"])
+
+    def test_resume_runs_only_what_is_missing(self):
+        few = "n=" + ",".join(str(size) for size in range(16, 24))
+        process = self.start(sizes=few)
+        self.wait_for_cases(process, 3)
+        process.kill()
+        process.communicate(timeout=harness.HANG_S)
+        done = [json.loads(line) for line in
+                (self.folder / "r.json.journal").read_text(encoding="utf-8").splitlines()[1:]]
+        self.expect(harness.USAGE, *self.command(sizes=few)[1:], "--resume", "r.json.journal",
+                    "--max-noise", "7", stderr=("noise",))
+        self.expect(harness.USAGE, "run", "--suite", "smoke", "--device", "cpu", "--resume",
+                    "r.json.journal", stderr=("another suite",))
+        resumed = self.expect(harness.FINE, *self.command(sizes=few)[1:-2], "--resume",
+                              "r.json.journal", stderr=(f"/{8 - len(done)}]",))
+        self.assertIn("8 ok", resumed.stdout)
+        report = json.loads((self.folder / "r.json").read_text(encoding="utf-8"))
+        self.assertTrue(report["complete"])
+        self.assertEqual(report["results"][:len(done)], done, "taken over as they were")
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["r.json"])
 
     def test_reader_that_leaves_early(self):
         process = subprocess.Popen([harness.GPUBENCH, "show", "bert-full"], cwd=self.folder,

@@ -145,6 +145,18 @@ TEST(Words, GlobsTakeTheKeysThatEachWorkloadHas) {
   EXPECT_TRUE(has(error_of([] { parse_case_words({"tset/*"}); }), "no workload matches 'tset/*'"));
 }
 
+TEST(Words, AnIdOfAReportIsAWorkloadWithItsValues) {
+  for (const char* id :
+       {"test/product?dtype=fp8&m=1024&n=2&tune=1", "test/stream?cache=hot&data=zeros",
+        "test/stream?kernel=read", "test/product"}) {
+    EXPECT_EQ(ids_of_words({id}), (Texts{id}));
+  }
+  EXPECT_EQ(ids_of_words({"test/product?m=2", "n=3", "test/stream?kernel=read"}),
+            (Texts{"test/product?m=2&n=3", "test/stream?kernel=read"}));
+  EXPECT_TRUE(has(error_of([] { parse_case_words({"test/product?m=2&tune"}); }), "'tune'"));
+  EXPECT_TRUE(has(error_of([] { parse_case_words({"test/product?m=2", "m=3"}); }), "twice"));
+}
+
 TEST(Words, ConditionsAreNoParameters) {
   EXPECT_EQ(ids_of_words({"test/stream", "cache=hot,cold", "data=zeros"}),
             (Texts{"test/stream?cache=hot&data=zeros", "test/stream?data=zeros"}));

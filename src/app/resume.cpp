@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/resume.h"
+
+#include <algorithm>
+
+#include "gpubench/error.h"
+#include "report/journal.h"
+#include "report/reader.h"
+
+namespace gpubench {
+namespace {
+
+constexpr std::string_view kJournal = ".journal";
+constexpr std::string_view kKept = ".journal.old";
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  throw ConfigError("--resume " + path + ": " + why, "E_RESUME");
+}
+
+/// The same card, not one like it: clocks and temperatures differ between cards.
+bool same_device(const DeviceInfo& a, const DeviceInfo& b) {
+  return a.kind == b.kind && a.name == b.name && a.uuid == b.uuid;
+}
+
+}  // namespace
+
+Report load_report_or_journal(const std::string& path) {
+  const bool journal = path.ends_with(kJournal) || path.ends_with(kKept);
+  return journal ? read_journal(path) : read_report(path);
+}
+
+std::string resumed_out(const std::string& path) {
+  for (const std::string_view suffix : {kKept, kJournal}) {
+    if (path.ends_with(suffix)) return path.substr(0, path.size() - suffix.size());
+  }
+  return path;
+}
+
+Resume::Resume(const std::string& path, const Report& header)
+    : earlier_(load_report_or_journal(path)) {
+  if (earlier_.suite.sha256 != header.suite.sha256) {
+    refuse(path, "it is of another suite (" +
+                     (earlier_.suite.name.empty() ? "none" : earlier_.suite.name) + ")");
+  }
+  if (earlier_.suite.policy != header.suite.policy) {
+    refuse(path, "it was measured with other times or another noise target");
+  }
+  for (const ReportDevice& device : earlier_.devices) {
+    const auto same =
+        std::find_if(header.devices.begin(), header.devices.end(),
+                     [&](const ReportDevice& now) { return same_device(now.info, device.info); });
+    if (same == header.devices.end()) {
+      refuse(path, "it is of another device (" + device.info.name + " " + device.info.uuid + ")");
+    }
+    device_of_.push_back(int(same - header.devices.begin()));
+  }
+  if (earlier_.gpubench.binary_sha256 != header.gpubench.binary_sha256) {
+    warnings_.emplace_back("the resumed results are of another build of gpubench");
+  }
+}
+
+std::optional<Result> Resume::finished(const Case& work, int device) const {
+  for (const Result& result : earlier_.results) {
+    if (result.id != work.id || device_of_[std::size_t(result.device)] != device) continue;
+    if (result.status == Status::not_run || result.data_seed != work.conditions.seed) continue;
+    Result taken = result;
+    taken.device = device;
+    return taken;
+  }
+  return std::nullopt;
+}
+
+}  // namespace gpubench
