@@ -101,6 +101,9 @@ void add_run(CLI::App& app, RunOptions& options, std::function<void()> chosen) {
   run->add_option("--time-limit", options.time_limit_s,
                   "Start no case after this many seconds (exit code 124)")
       ->check(real_between(0.001, 1e7));
+  run->add_option("--timeout", options.timeout_s,
+                  "Give up on a case after this many seconds (status timeout) and go on")
+      ->check(real_between(0.001, 1e7));
   run->add_option("--data", options.data, "normal | uniform | zeros | ones")->capture_default_str();
   run->add_option("--seed", options.seed, "Seed of the data")
       ->check(whole_number())
@@ -113,6 +116,8 @@ void add_run(CLI::App& app, RunOptions& options, std::function<void()> chosen) {
   run->add_flag("--no-verify", options.no_verify, "Do not compare results with a reference");
   run->add_flag("--dry-run", options.dry_run,
                 "Print the cases and the memory they need, run nothing");
+  run->add_flag("--isolate", options.isolate,
+                "Run each case in a process of its own: a crash or a lost device ends only that");
   run->add_flag("--fail-fast", options.fail_fast, "Stop after the first case that fails");
   run->add_flag("--fail-on-skip", options.fail_on_skip, "A skipped case makes the exit code 1");
   run->add_flag("-q,--quiet", options.quiet, "No progress");

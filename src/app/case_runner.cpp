@@ -71,11 +71,14 @@ Result unrun_result(const Case& work, int device_index, const std::string& repro
   return result;
 }
 
-CaseRunner::CaseRunner(Setup setup, Progress& progress, std::stop_token stop)
-    : setup_(setup),
-      progress_(progress),
-      stop_(std::move(stop)),
-      stream_(setup.device.make_stream()) {}
+CaseRunner::CaseRunner(Setup setup, Progress& progress)
+    : setup_(setup), progress_(progress), stream_(setup.device.make_stream()) {}
+
+bool CaseRunner::stopped(Result& result) const {
+  if (!stop_.stop_requested()) return false;
+  result.reason = {"E_INTERRUPTED", "interrupted while this case was measured"};
+  return true;
+}
 
 void CaseRunner::require_memory(const Case& work) {
   if (!work.workload->footprint) return;
@@ -120,13 +123,11 @@ void CaseRunner::execute(const Case& work, Result& result) {
     merge_check(result, job_->verify(*stream_));
     if (!result.check->passed) return fail_check(result, "before measuring");
   }
+  if (stopped(result)) return;
   Measurement measurement =
       measure(setup_.device, *stream_, *job_, setup_.policy, stop_,
               [this](const SamplingProgress& state) { progress_.sampling(state); });
-  if (stop_.stop_requested()) {
-    result.reason = {"E_INTERRUPTED", "interrupted while this case was measured"};
-    return;
-  }
+  if (stopped(result)) return;
   if (setup_.verify) {
     progress_.phase("verifying");
     merge_check(result, job_->verify(*stream_));
@@ -158,7 +159,8 @@ void CaseRunner::take(const DeviceError& error, Result& result) {
   }
 }
 
-Result CaseRunner::run(const Case& work) {
+Result CaseRunner::run(const Case& work, std::stop_token stop) {
+  stop_ = std::move(stop);
   progress_.begin(work.id);
   Result result = unrun_result(work, setup_.device_index, device_word(setup_.device.info()), {});
   const auto end_with = [&result](Status status, Reason reason) {
@@ -180,7 +182,6 @@ Result CaseRunner::run(const Case& work) {
     end_with(Status::failed, {"E_INTERNAL", error.what()});
   }
   job_.reset();
-  progress_.end(result);
   return result;
 }
 

@@ -27,9 +27,10 @@ class CaseRunner {
     bool verify;
   };
 
-  CaseRunner(Setup setup, Progress& progress, std::stop_token stop);
+  CaseRunner(Setup setup, Progress& progress);
 
-  Result run(const Case& work);
+  /// `not_run` with E_INTERRUPTED where a requested stop came before the result was there.
+  Result run(const Case& work, std::stop_token stop);
   /// Set after a fault that leaves the device unusable for this process: what remains can't run.
   const Reason& lost() const { return lost_; }
   bool hung() const { return hung_; }
@@ -37,6 +38,7 @@ class CaseRunner {
  private:
   void execute(const Case& work, Result& result);
   void require_memory(const Case& work);
+  bool stopped(Result& result) const;
   void take(const DeviceError& error, Result& result);
 
   Setup setup_;

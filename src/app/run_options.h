@@ -17,7 +17,7 @@ struct RunOptions {
   std::string resume;     ///< a journal or an unfinished report
   std::string catalogue;  ///< a file of own device entries
   std::string out;        ///< empty: a new file in the current folder; "-": stdout
-  std::optional<double> min_time_s, max_time_s, warmup_s, time_limit_s;
+  std::optional<double> min_time_s, max_time_s, warmup_s, time_limit_s, timeout_s;
   std::optional<double> max_noise_pct;
   std::string data = "normal";
   std::string cache = "cold";
@@ -27,6 +27,7 @@ struct RunOptions {
   bool dry_run = false;
   bool fail_fast = false;
   bool fail_on_skip = false;
+  bool isolate = false;
   bool quiet = false;
   std::vector<std::string> command;  ///< argv, for the report
 };

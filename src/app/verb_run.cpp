@@ -13,12 +13,13 @@
 #include "app/case_runner.h"
 #include "app/configs.h"
 #include "app/host.h"
+#include "app/isolated.h"
 #include "app/report_file.h"
 #include "app/resume.h"
 #include "app/say.h"
 #include "app/session.h"
-#include "app/signals.h"
 #include "app/verbs.h"
+#include "app/watch.h"
 #include "core/suite.h"
 #include "device/select.h"
 #include "gpubench/error.h"
@@ -127,11 +128,11 @@ ExitCode dry_run_anywhere(const RunOptions& options) {
 class Run {
  public:
   Run(const RunOptions& options, RunPlan plan, std::vector<ReportDevice> devices,
-      Libraries& libraries, StopOnSignal& stop)
+      Libraries& libraries, Watch& watch)
       : options_(options),
         plan_(std::move(plan)),
         libraries_(libraries),
-        stop_(stop),
+        watch_(watch),
         progress_(options.quiet, plan_.cases.size() * devices.size()),
         begin_s_(steady_seconds()) {
     report_.created = utc_now();
@@ -157,7 +158,8 @@ class Run {
                      file.kept_journal() + " (--resume takes them up)");
     }
     {
-      const SaveOnLeaving saving(stop_, [this, &file] { save_unfinished(file); });
+      const SaveOnLeaving saving(watch_,
+                                 [this, &file](ExitCode code) { save_unfinished(file, code); });
       for (std::size_t index = 0; index < report_.devices.size(); ++index)
         run_device(int(index), file);
     }
@@ -200,24 +202,25 @@ class Run {
     opened.runner.emplace(CaseRunner::Setup{*opened.device, libraries_, described, index,
                                             opened.recorder ? &*opened.recorder : nullptr,
                                             plan_.policy, !options_.no_verify},
-                          progress_, stop_.token());
+                          progress_);
     return *opened.runner;
   }
 
   void run_device(int index, ReportFile& file) {
-    CaseRunner& runner = open(index);
+    // An isolated case opens the device itself.
+    CaseRunner* runner = options_.isolate ? nullptr : &open(index);
     for (const Case& work : plan_.cases) {
       Result result = result_of(work, index, runner);
       if (result.status != Status::ok && result.status != Status::skipped) failed_ = true;
-      auto libraries = used_libraries();
+      if (!options_.isolate) libraries_used_ = used_libraries();
       const std::lock_guard lock(results_mutex_);
       if (result.status != Status::not_run) keep(file, result);  // a line is a write to the disk
       report_.results.push_back(std::move(result));
-      report_.libraries = std::move(libraries);
+      report_.libraries = libraries_used_;
     }
   }
 
-  Result result_of(const Case& work, int index, CaseRunner& runner) {
+  Result result_of(const Case& work, int index, CaseRunner* runner) {
     if (resume_) {
       if (auto finished = resume_->finished(work, index)) {
         progress_.leave_out();
@@ -226,19 +229,46 @@ class Run {
     }
     Reason blocked = why_not(runner);
     if (!blocked.code.empty()) return unrun_result(work, index, "", std::move(blocked));
-    return runner.run(work);
+    const std::stop_token stop = watch_.begin_case(options_.timeout_s);
+    Result result = runner != nullptr ? runner->run(work, stop) : run_alone(work, index, stop);
+    watch_.end_case();
+    if (result.status == Status::not_run && watch_.timed_out()) set_timeout(result);
+    progress_.end(result);
+    return result;
   }
 
-  /// The report of a run whose current case does not return; called in the signals' thread while
-  /// the main thread is in run_device().
-  void save_unfinished(ReportFile& file) {
+  /// In a process of its own.
+  Result run_alone(const Case& work, int index, const std::stop_token& stop) {
+    progress_.begin(work.id);
+    progress_.phase("in a process of its own");
+    IsolatedResult isolated = run_isolated(work, report_.devices[std::size_t(index)], index,
+                                           plan_.policy, options_, stop);
+    for (auto& [name, library] : isolated.libraries) {
+      if (!library.version.empty()) libraries_used_[name] = std::move(library);
+    }
+    return std::move(isolated.result);
+  }
+
+  void set_timeout(Result& result) const {
+    result.status = Status::timeout;
+    result.reason = {"E_TIMEOUT",
+                     fmt::format("took longer than --timeout {} s", *options_.timeout_s)};
+  }
+
+  /// The report of a run whose current case does not return; called in the watch's thread while the
+  /// main thread is in run_device().
+  void save_unfinished(ReportFile& file, ExitCode code) {
     const std::unique_lock lock(results_mutex_, std::chrono::seconds(2));
     if (!lock) return say("gpubench: finished cases are in the journal\n");
-    const Reason reason{"E_INTERRUPTED", "the run was interrupted before this case ended"};
-    const std::size_t planned = plan_.cases.size();
-    for (std::size_t i = report_.results.size(); i < report_.devices.size() * planned; ++i) {
+    const bool timed_out = code == ExitCode::time_limit;
+    const Reason reason =
+        timed_out ? Reason{"E_TIME_LIMIT", "an earlier case reached --timeout and did not end"}
+                  : Reason{"E_INTERRUPTED", "the run was interrupted before this case ended"};
+    const std::size_t planned = plan_.cases.size(), under_way = report_.results.size();
+    for (std::size_t i = under_way; i < report_.devices.size() * planned; ++i) {
       report_.results.push_back(
           unrun_result(plan_.cases[i % planned], int(i / planned), "", reason));
+      if (i == under_way && timed_out) set_timeout(report_.results.back());
     }
     finish();
     try {
@@ -266,20 +296,20 @@ class Run {
   }
 
   /// Why no further case can start; an empty code if one can.
-  Reason why_not(const CaseRunner& runner) {
-    if (stop_.requested()) return {"E_INTERRUPTED", "the run was interrupted before this case"};
+  Reason why_not(const CaseRunner* runner) {
+    if (watch_.interrupted()) return {"E_INTERRUPTED", "the run was interrupted before this case"};
     if (options_.time_limit_s && steady_seconds() - begin_s_ > *options_.time_limit_s) {
       out_of_time_ = true;
       return {"E_TIME_LIMIT",
               fmt::format("the run's limit of {} s was over", *options_.time_limit_s)};
     }
-    if (!runner.lost().code.empty()) return runner.lost();
+    if (runner != nullptr && !runner->lost().code.empty()) return runner->lost();
     if (options_.fail_fast && failed_)
       return {"E_FAIL_FAST", "an earlier case failed (--fail-fast)"};
     return {};
   }
 
-  /// Waits while a library is being loaded: not for the signals' thread.
+  /// Waits while a library is being loaded: not for the watch's thread.
   auto used_libraries() -> decltype(Report::libraries) {
     decltype(Report::libraries) used;
     for (const LibraryStatus& status : libraries_.statuses(false)) {
@@ -291,7 +321,7 @@ class Run {
   void finish() {
     const Summary summary = count_results(report_.results, steady_seconds() - begin_s_);
     report_.summary = summary;
-    report_.complete = !stop_.requested() && !out_of_time_ && summary.not_run == 0;
+    report_.complete = !watch_.interrupted() && !out_of_time_ && summary.not_run == 0;
   }
 
   void print_table(const ReportFile& file, bool saved) const {
@@ -306,7 +336,7 @@ class Run {
   ExitCode exit_code() const {
     const Summary& summary = *report_.summary;
     const auto when = [](bool held, ExitCode code) { return held ? code : ExitCode::fine; };
-    return first_of({when(stop_.requested(), ExitCode::interrupted),
+    return first_of({when(watch_.interrupted(), ExitCode::interrupted),
                      when(out_of_time_ || hung(), ExitCode::time_limit),
                      when(summary.wrong > 0, ExitCode::wrong_result),
                      when(summary.failed + summary.timeout > 0, ExitCode::case_failed),
@@ -316,13 +346,14 @@ class Run {
   const RunOptions& options_;
   RunPlan plan_;
   Libraries& libraries_;
-  StopOnSignal& stop_;
+  Watch& watch_;
   std::optional<Resume> resume_;
   Progress progress_;
   double begin_s_;
   Report report_;
   bool failed_ = false;
   bool out_of_time_ = false;
+  decltype(Report::libraries) libraries_used_;
   std::timed_mutex results_mutex_;  // report_ and the journal, while cases run
   std::vector<std::unique_ptr<Opened>> opened_;
 };
@@ -334,11 +365,11 @@ ExitCode run_verb(const RunOptions& options) {
   if (options.dry_run) return dry_run_anywhere(options);
   // What was typed is checked before the machine is looked at.
   RunPlan plan = plan_run(options, wants_cpu(options.device) ? DeviceKind::cpu : DeviceKind::cuda);
-  StopOnSignal stop;  // before any library starts threads, so that they inherit the blocked signals
+  Watch watch;  // before any library starts threads, so that they inherit the blocked signals
   Libraries libraries;
   std::vector<ReportDevice> devices =
       choose_devices(options.device, libraries, load_catalogue(options.catalogue));
-  return Run(options, std::move(plan), std::move(devices), libraries, stop).execute();
+  return Run(options, std::move(plan), std::move(devices), libraries, watch).execute();
 }
 
 }  // namespace gpubench

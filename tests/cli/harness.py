@@ -61,6 +61,9 @@ class CliTest(unittest.TestCase):
         self.expect(code, "run", *arguments, "--out", path, **environment)
         return json.loads(path.read_text(encoding="utf-8"))
 
+    def read_json(self, name):
+        return json.loads((self.folder / name).read_text(encoding="utf-8"))
+
     def write(self, name, text):
         path = self.folder / name
         path.write_text(text, encoding="utf-8")
