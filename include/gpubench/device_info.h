@@ -34,7 +34,10 @@ struct DeviceInfo {
   std::optional<int> pcie_gen, pcie_width, pcie_max_gen, pcie_max_width;
   std::optional<bool> ecc_enabled;
   std::optional<bool> mig;
-  std::string compute_mode;  ///< "default", "exclusive_process", "prohibited" or empty
+  std::optional<int> nvlinks;          ///< that are up
+  std::optional<int> other_processes;  ///< that computed on it before this run began
+  std::string virtualization;  ///< "none", "passthrough", "vgpu", "host_vgpu", "host_vsga" or empty
+  std::string compute_mode;    ///< "default", "exclusive_process", "prohibited" or empty
 
   /// "sm_90", or "cpu".
   std::string arch() const;

@@ -20,27 +20,53 @@ struct TelemetryReading {
   std::optional<double> power_w;
   std::optional<double> temperature_c;
   std::optional<std::uint64_t> event_reasons;  ///< NVML clocks event reasons bit mask
+  std::optional<double> energy_j = {};         ///< a counter; its zero is of no meaning
 };
 
-/// Where readings come from; NVML for a GPU. Not supported is nullopt.
+using Readings = std::map<std::string, double>;
+
+/// Totals since some time before the run. What is not supported is left out.
+struct TelemetryCounters {
+  Readings throttled_s;  ///< held below its clocks: "power", "thermal", "sync_boost",
+                         ///< "board_limit", "low_utilization", "reliability"
+  Readings errors;       ///< "ecc_corrected", "ecc_uncorrected", "remapped_rows", "pcie_replays"
+};
+
+/// Where readings come from; NVML for a GPU. Not supported is nullopt. `read` is called in a thread
+/// of its own, beside the others.
 class TelemetrySource {
  public:
   virtual ~TelemetrySource() = default;
   virtual TelemetryReading read() = 0;
+  virtual TelemetryCounters counters() { return {}; }
+  /// Utilisation from here ...
+  virtual void begin_utilisation() {}
+  /// ... to here: "sm_util_pct", "tensor_util_pct", "dram_util_pct", "pcie_tx_gb_per_s", ...
+  virtual std::optional<Readings> end_utilisation() { return std::nullopt; }
 };
 
 /// What a window of readings says. Empty or unsupported is nullopt.
 struct Telemetry {
   std::optional<double> sm_clock_median_mhz, sm_clock_min_mhz;
   std::optional<double> power_median_w;
-  std::optional<double> energy_j_per_iteration;  ///< not measured yet: null
+  std::optional<double> power_by_energy_w;  ///< mean, from the energy counter
+  std::optional<double> energy_j_per_iteration;
   std::optional<double> temperature_max_c;
   /// Share of readings (0..1) in which each clocks event reason was set: "sw_power_cap",
   /// "hw_slowdown", "sw_thermal", "hw_thermal", "hw_power_brake", "gpu_idle", "sync_boost",
   /// "app_clocks". Reasons never seen are left out; nullopt where not readable.
-  std::optional<std::map<std::string, double>> throttle;
+  std::optional<Readings> throttle;
+  /// Seconds that the device was held back while measuring, by the driver's own count.
+  std::optional<Readings> throttled_s;
+  /// Errors that were counted while measuring.
+  std::optional<Readings> errors;
+  std::optional<Readings> gpm;
   std::vector<TelemetryReading> series;  ///< thinned to at most 200 readings
 };
+
+/// Pure: the growth of each counter that both have, into `throttled_s` and `errors`.
+void add_counters(Telemetry& telemetry, const TelemetryCounters& before,
+                  const TelemetryCounters& after);
 
 /// Pure: what the readings with begin <= t_s <= end say (src/core/telemetry.cpp).
 Telemetry summarize(const std::vector<TelemetryReading>& readings, double begin_s, double end_s);

@@ -58,7 +58,8 @@ def device_object(**known):
                "max_sm_clock_mhz memory_clock_mhz bus_bits power_limit_w default_power_limit_w").split()
     device = {"index": 0, **dict.fromkeys(unknown), "match_rule": "none: a peer reads no catalogue",
               "pcie": dict.fromkeys(("gen", "width", "max_gen", "max_width")),
-              "ecc": {"enabled": None}, "mig": None, "nvlinks": None, "compute_mode": None,
+              "ecc": {"enabled": None}, "mig": None, "nvlinks": None,
+              "other_processes": None, "virtualization": None, "compute_mode": None,
               "spec": None}
     return {**device, **known}
 

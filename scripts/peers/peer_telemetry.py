@@ -28,9 +28,11 @@ def summarize(readings):
     return {
         "sm_clock_mhz": {"median": statistics.median(clocks) if clocks else None,
                          "min": min(clocks, default=None)},
-        "power_w": statistics.median(power) if power else None, "energy_j_per_iteration": None,
+        "power_w": statistics.median(power) if power else None, "power_by_energy_w": None,
+        "energy_j_per_iteration": None,
         "temperature_c": max(temperature, default=None), "throttle": throttle if masks else None,
-        "gpm": None, "series": {key: [reading[key] for reading in thinned] for key in SERIES_KEYS},
+        "throttled_s": None, "errors": None, "gpm": None,
+        "series": {key: [reading[key] for reading in thinned] for key in SERIES_KEYS},
     }
 
 

@@ -79,6 +79,10 @@ void warn_of_device(Result& result, const ReportDevice& device) {
   warn_if(result, seen({"sw_power_cap"}, kPowerCapShare), "W_POWER_CAP");
   warn_if(result, seen({"sw_thermal", "hw_thermal"}, 0), "W_THERMAL");
   warn_if(result, seen({"hw_slowdown", "hw_power_brake"}, 0), "W_HW_SLOWDOWN");
+  warn_if(result, counted(result, {"ecc_corrected", "ecc_uncorrected", "remapped_rows"}) > 0,
+          "W_ECC_ERRORS");
+  warn_if(result, counted(result, {"pcie_replays"}) > 0, "W_PCIE_ERRORS");
+  warn_if(result, device.info.other_processes.value_or(0) > 0, "W_GPU_BUSY");
   const auto& limit = device.info.power_limit_w;
   const auto& usual = device.info.default_power_limit_w;
   warn_if(result, limit && usual && *limit < *usual - kPowerTolerance_w, "W_POWER_LIMIT_REDUCED");
@@ -111,6 +115,16 @@ std::optional<double> throttle_share(const Result& result,
   return share;
 }
 
+double counted(const Result& result, std::initializer_list<const char*> errors) {
+  if (!result.telemetry || !result.telemetry->errors) return 0;
+  double count = 0;
+  for (const char* error : errors) {
+    const auto found = result.telemetry->errors->find(error);
+    if (found != result.telemetry->errors->end()) count += found->second;
+  }
+  return count;
+}
+
 std::optional<double> relative_half_width(const Stats& stats) {
   if (!stats.ci95_low || !stats.ci95_high || !(stats.median > 0)) return std::nullopt;
   return (*stats.ci95_high - *stats.ci95_low) / 2 / stats.median;
@@ -127,6 +141,10 @@ void derive(Result& result, const ReportDevice& device) {
   }
   result.time_s = compute_stats(result.measurement->samples_s, result.measurement->stop);
   if (!result.time_s) return;
+  if (result.telemetry && result.telemetry->power_by_energy_w) {
+    result.telemetry->energy_j_per_iteration =
+        *result.telemetry->power_by_energy_w * result.time_s->mean;
+  }
   if (result.work) {
     result.rate = rates(*result.work, result.time_s->median);
     fill_peak(result, device);

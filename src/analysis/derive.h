@@ -28,6 +28,9 @@ bool has_warning(const Result& result, const char* code);
 std::optional<double> throttle_share(const Result& result,
                                      std::initializer_list<const char*> reasons);
 
+/// Errors of these kinds that were counted while measuring; 0 where none is readable.
+double counted(const Result& result, std::initializer_list<const char*> errors);
+
 /// Half-width of the interval of the median over the median.
 std::optional<double> relative_half_width(const Stats& stats);
 

@@ -23,6 +23,7 @@ class Remarks {
   std::vector<std::string> take() {
     faults();
     limits();
+    health();
     size_and_implementation();
     conditions();
     missing();
@@ -113,6 +114,26 @@ class Remarks {
           "clocks "
           "locked? (nvidia-smi -q -d CLOCK)",
           *clock, *highest);
+    }
+  }
+
+  void health() {
+    if (warned("W_GPU_BUSY")) {
+      say("{} other process{} on this GPU when the run began: it shares the time and the memory "
+          "bandwidth (nvidia-smi names {})",
+          *device_.info.other_processes, *device_.info.other_processes == 1 ? " was" : "es were",
+          *device_.info.other_processes == 1 ? "it" : "them");
+    }
+    if (warned("W_ECC_ERRORS")) {
+      const double fatal = counted(result_, {"ecc_uncorrected"});
+      say("{:.0f} memory errors were counted while this was measured{}: have the card checked "
+          "(nvidia-smi -q -d ECC,ROW_REMAPPER)",
+          counted(result_, {"ecc_corrected", "ecc_uncorrected", "remapped_rows"}),
+          fatal > 0 ? fmt::format(", {:.0f} of them not corrected", fatal) : std::string());
+    }
+    if (warned("W_PCIE_ERRORS")) {
+      say("the PCIe link repeated {:.0f} packets while this was measured: riser, slot or cable",
+          counted(result_, {"pcie_replays"}));
     }
   }
 

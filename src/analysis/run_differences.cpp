@@ -51,6 +51,7 @@ void compare_devices(const DeviceInfo& a, const DeviceInfo& b, const std::string
   differences.number(prefix + "memory clock", a.memory_clock_mhz, b.memory_clock_mhz, "MHz");
   differences.flag(prefix + "ECC", a.ecc_enabled, b.ecc_enabled);
   differences.flag(prefix + "MIG", a.mig, b.mig);
+  differences.text(prefix + "virtualization", a.virtualization, b.virtualization);
 }
 
 void compare_all_devices(const Report& a, const Report& b, Differences& differences) {

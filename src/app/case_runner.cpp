@@ -124,18 +124,26 @@ void CaseRunner::execute(const Case& work, Result& result) {
     if (!result.check->passed) return fail_check(result, "before measuring");
   }
   if (stopped(result)) return;
+  TelemetryCounters before;
+  if (setup_.source != nullptr) {
+    before = setup_.source->counters();
+    setup_.source->begin_utilisation();
+  }
   Measurement measurement =
       measure(setup_.device, *stream_, *job_, setup_.policy, stop_,
               [this](const SamplingProgress& state) { progress_.sampling(state); });
   if (stopped(result)) return;
+  if (setup_.source != nullptr) {
+    const auto gpm = setup_.source->end_utilisation();
+    result.telemetry = setup_.telemetry->window(measurement.begin_s, measurement.end_s);
+    result.telemetry->gpm = gpm;
+    add_counters(*result.telemetry, before, setup_.source->counters());
+    setup_.telemetry->forget_before(measurement.end_s);
+  }
   if (setup_.verify) {
     progress_.phase("verifying");
     merge_check(result, job_->verify(*stream_));
     if (!result.check->passed) return fail_check(result, "after measuring");
-  }
-  if (setup_.telemetry != nullptr) {
-    result.telemetry = setup_.telemetry->window(measurement.begin_s, measurement.end_s);
-    setup_.telemetry->forget_before(measurement.end_s);
   }
   result.measurement = std::move(measurement);
   result.status = Status::ok;

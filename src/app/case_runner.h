@@ -22,7 +22,8 @@ class CaseRunner {
     Libraries& libraries;
     const ReportDevice& described;  ///< what the report says of the device
     int device_index;               ///< into Report::devices
-    TelemetryRecorder* telemetry;   ///< nullptr: no telemetry
+    TelemetrySource* source;        ///< nullptr: no telemetry
+    TelemetryRecorder* telemetry;   ///< reads the source
     SamplingPolicy policy;
     bool verify;
   };

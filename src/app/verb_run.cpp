@@ -199,10 +199,11 @@ class Run {
     opened.device->activate();
     opened.source = make_telemetry(libraries_, described.info);
     if (opened.source) opened.recorder.emplace(*opened.source);
-    opened.runner.emplace(CaseRunner::Setup{*opened.device, libraries_, described, index,
-                                            opened.recorder ? &*opened.recorder : nullptr,
-                                            plan_.policy, !options_.no_verify},
-                          progress_);
+    opened.runner.emplace(
+        CaseRunner::Setup{*opened.device, libraries_, described, index, opened.source.get(),
+                          opened.recorder ? &*opened.recorder : nullptr, plan_.policy,
+                          !options_.no_verify},
+        progress_);
     return *opened.runner;
   }
 

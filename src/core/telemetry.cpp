@@ -71,7 +71,41 @@ std::vector<TelemetryReading> thinned(std::vector<TelemetryReading> readings) {
   return kept;
 }
 
+/// The counter moves in steps of some ten milliseconds: from the first step seen to the last.
+std::optional<double> power_by_energy(const std::vector<TelemetryReading>& readings) {
+  constexpr double kLeastSeconds = 0.3;
+  const TelemetryReading* first = nullptr;
+  const TelemetryReading* last = nullptr;
+  const TelemetryReading* before = nullptr;
+  for (const TelemetryReading& reading : readings) {
+    if (!reading.energy_j) continue;
+    if (before != nullptr && *reading.energy_j > *before->energy_j) {
+      if (first == nullptr) first = &reading;
+      last = &reading;
+    }
+    before = &reading;
+  }
+  if (first == nullptr || last->t_s - first->t_s < kLeastSeconds) return std::nullopt;
+  return (*last->energy_j - *first->energy_j) / (last->t_s - first->t_s);
+}
+
+/// nullopt where no counter is readable; a counter that was reset meanwhile is left out.
+std::optional<Readings> growth(const Readings& before, const Readings& after) {
+  Readings grown;
+  for (const auto& [name, value] : after) {
+    const auto found = before.find(name);
+    if (found != before.end() && value >= found->second) grown[name] = value - found->second;
+  }
+  return grown.empty() ? std::nullopt : std::optional(grown);
+}
+
 }  // namespace
+
+void add_counters(Telemetry& telemetry, const TelemetryCounters& before,
+                  const TelemetryCounters& after) {
+  telemetry.throttled_s = growth(before.throttled_s, after.throttled_s);
+  telemetry.errors = growth(before.errors, after.errors);
+}
 
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -94,6 +128,7 @@ Telemetry summarize(const std::vector<TelemetryReading>& readings, double begin_
     telemetry.temperature_max_c = *std::max_element(temperatures.begin(), temperatures.end());
   }
   telemetry.throttle = throttle_shares(window);
+  telemetry.power_by_energy_w = power_by_energy(window);
   telemetry.series = thinned(std::move(window));
   return telemetry;
 }

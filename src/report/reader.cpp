@@ -93,6 +93,9 @@ ReportDevice read_device(const JsonNode& node) {
   info.pcie_max_width = pcie["max_width"].optional_integer<int>();
   info.ecc_enabled = node["ecc"]["enabled"].optional_boolean();
   info.mig = node["mig"].optional_boolean();
+  info.nvlinks = node["nvlinks"].optional_integer<int>();
+  info.other_processes = node["other_processes"].optional_integer<int>();
+  info.virtualization = node["virtualization"].text();
   info.compute_mode = node["compute_mode"].text();
   device.match.rule = node["match_rule"].text();
   if (!node["spec"].is_null()) device.match.spec = read_spec(node["spec"], node["sku"].text());
@@ -207,7 +210,14 @@ Telemetry read_telemetry(const JsonNode& node) {
   telemetry.power_median_w = node["power_w"].optional_real();
   telemetry.energy_j_per_iteration = node["energy_j_per_iteration"].optional_real();
   telemetry.temperature_max_c = node["temperature_c"].optional_real();
-  if (!node["throttle"].is_null()) telemetry.throttle = node["throttle"].real_map();
+  telemetry.power_by_energy_w = node["power_by_energy_w"].optional_real();
+  const auto readings = [&](const char* key) {
+    return node[key].is_null() ? std::nullopt : std::optional(node[key].real_map());
+  };
+  telemetry.throttle = readings("throttle");
+  telemetry.throttled_s = readings("throttled_s");
+  telemetry.errors = readings("errors");
+  telemetry.gpm = readings("gpm");
   telemetry.series = read_series(node["series"]);
   return telemetry;
 }

@@ -8,62 +8,14 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "report/schema.h"
+#include "report/json_values.h"
 
 namespace gpubench {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// Bytes that are not UTF-8 become U+FFFD here, in keys and values alike, so none can be forgotten.
 std::string dump(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-Json text(const std::string& value) { return value.empty() ? Json() : Json(value); }
-
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
-Json number(const std::optional<double>& value) { return value ? number(*value) : Json(); }
-
-template <class T>
-Json optional(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
-
-/// Counts and sizes for which 0 stands for "not known".
-template <class T>
-Json positive(T value) {
-  return value > 0 ? Json(value) : Json();
-}
-
-Json hex(const std::optional<std::uint32_t>& value) {
-  return value ? Json(fmt::format("0x{:04x}", *value)) : Json();
-}
-
-Json interval(const std::optional<double>& low, const std::optional<double>& high) {
-  if (!low || !high) return Json();
-  return Json::array({number(*low), number(*high)});
-}
-
-Json numbers(const std::vector<double>& values) {
-  Json array = Json::array();
-  for (const double value : values) array.push_back(number(value));
-  return array;
-}
-
-Json numbers(const std::map<std::string, double>& values) {
-  Json object = Json::object();
-  for (const auto& [key, value] : values) object[key] = number(value);
-  return object;
-}
-
-/// All of kPeakKeys, null where there is no figure, then any other key.
-Json peak_table(const std::map<std::string, double>& values) {
-  Json object = Json::object();
-  for (const char* key : kPeakKeys) object[key] = nullptr;
-  for (const auto& [key, value] : values) object[key] = number(value);
-  return object;
 }
 
 /// A canonical integer ("4096", "-1", "0") is a JSON number, everything else a string.
@@ -74,53 +26,6 @@ Json param_value(const std::string& value) {
   const bool canonical =
       parsed.ec == std::errc() && parsed.ptr == end && std::to_string(integer) == value;
   return canonical ? Json(integer) : Json(value);
-}
-
-Json to_value(const DeviceSpec& spec) {
-  Json object;
-  object["name"] = text(spec.marketing_name);
-  object["dense_tflops"] = peak_table(spec.dense_tflops);
-  object["flops_per_clk_per_sm"] = peak_table(spec.flops_per_clk_per_sm);
-  object["memory_gb_per_s"] = number(spec.memory_gb_per_s);
-  object["nvlink_gb_per_s"] = number(spec.nvlink_gb_per_s);
-  object["pcie_gb_per_s"] = number(spec.pcie_gb_per_s);
-  object["tdp_w"] = number(spec.tdp_w);
-  object["sm_count"] = optional(spec.sm_count);
-  object["sources"] = spec.sources;
-  return object;
-}
-
-Json to_value(const ReportDevice& device) {
-  const DeviceInfo& info = device.info;
-  const auto& spec = device.match.spec;
-  Json object;
-  object["index"] = info.index;
-  object["name"] = text(info.name);
-  object["uuid"] = text(info.uuid);
-  object["pci_id"] = text(info.pci_id);
-  object["pci_device"] = hex(info.pci_device);
-  object["pci_subsystem"] = hex(info.pci_subsystem);
-  object["arch"] = info.arch();
-  object["sku"] = spec ? text(spec->id) : Json();
-  object["match_rule"] = text(device.match.rule);
-  object["sm_count"] = positive(info.sm_count);
-  object["memory_bytes"] = positive(info.memory_bytes);
-  object["l2_bytes"] = positive(info.l2_bytes);
-  object["max_sm_clock_mhz"] = number(info.max_sm_clock_mhz);
-  object["memory_clock_mhz"] = number(info.memory_clock_mhz);
-  object["bus_bits"] = optional(info.bus_bits);
-  object["power_limit_w"] = number(info.power_limit_w);
-  object["default_power_limit_w"] = number(info.default_power_limit_w);
-  object["pcie"] = {{"gen", optional(info.pcie_gen)},
-                    {"width", optional(info.pcie_width)},
-                    {"max_gen", optional(info.pcie_max_gen)},
-                    {"max_width", optional(info.pcie_max_width)}};
-  object["ecc"] = {{"enabled", optional(info.ecc_enabled)}};
-  object["mig"] = optional(info.mig);
-  object["nvlinks"] = nullptr;
-  object["compute_mode"] = text(info.compute_mode);
-  object["spec"] = spec ? to_value(*spec) : Json();
-  return object;
 }
 
 Json sampling_value(const Measurement& measurement) {
@@ -185,37 +90,6 @@ Json to_value(const Peak& peak) {
   object["memory_pct"] = number(peak.memory_pct);
   object["of_measured_roof_pct"] = number(peak.of_measured_roof_pct);
   object["bound"] = text(peak.bound);
-  return object;
-}
-
-Json series_value(const std::vector<TelemetryReading>& readings, double origin_s) {
-  Json object;
-  for (const char* key :
-       {"t_s", "sm_clock_mhz", "memory_clock_mhz", "power_w", "temperature_c", "event_reasons"}) {
-    object[key] = Json::array();
-  }
-  for (const TelemetryReading& reading : readings) {
-    // Microseconds are far below the reading period; more digits would be noise in the file.
-    object["t_s"].push_back(number(std::round((reading.t_s - origin_s) * 1e6) / 1e6));
-    object["sm_clock_mhz"].push_back(number(reading.sm_clock_mhz));
-    object["memory_clock_mhz"].push_back(number(reading.memory_clock_mhz));
-    object["power_w"].push_back(number(reading.power_w));
-    object["temperature_c"].push_back(number(reading.temperature_c));
-    object["event_reasons"].push_back(optional(reading.event_reasons));
-  }
-  return object;
-}
-
-Json to_value(const Telemetry& telemetry, double origin_s) {
-  Json object;
-  object["sm_clock_mhz"] = {{"median", number(telemetry.sm_clock_median_mhz)},
-                            {"min", number(telemetry.sm_clock_min_mhz)}};
-  object["power_w"] = number(telemetry.power_median_w);
-  object["energy_j_per_iteration"] = number(telemetry.energy_j_per_iteration);
-  object["temperature_c"] = number(telemetry.temperature_max_c);
-  object["throttle"] = telemetry.throttle ? numbers(*telemetry.throttle) : Json();
-  object["gpm"] = nullptr;
-  object["series"] = series_value(telemetry.series, origin_s);
   return object;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // An NVML with two unlike cards, 0000:1b:00.0 and 0000:c1:00.0, whose order is not CUDA's.
 // $FAKE_NVML_INIT is what nvmlInit_v2 returns. $FAKE_NVML_OLD: no instant power field. The second
-// card supports neither temperature nor power limits.
+// card supports neither temperature nor power limits, and as an A100 no GPM. Counters grow by a
+// step with every call: energy by 70 J, ECC and PCIe errors by one where $FAKE_NVML_ERRORS is set.
 #include <nvml.h>
 
 #include <cstdlib>
@@ -35,6 +36,12 @@ nvmlReturn_t give(nvmlDevice_t device, unsigned int value, unsigned int* to) {
   *to = value;
   return NVML_SUCCESS;
 }
+
+struct Sample {
+  bool taken = false;
+};
+
+bool has_errors() { return std::getenv("FAKE_NVML_ERRORS") != nullptr; }
 
 }  // namespace
 
@@ -135,6 +142,104 @@ nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t, unsigned int* current, unsigned 
 }
 nvmlReturn_t nvmlDeviceGetComputeMode(nvmlDevice_t, nvmlComputeMode_t* mode) {
   *mode = NVML_COMPUTEMODE_EXCLUSIVE_PROCESS;
+  return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t device, unsigned long long* energy) {
+  static unsigned long long millijoules = 5'000'000;
+  if (!device->complete) return NVML_ERROR_NOT_SUPPORTED;
+  *energy = millijoules += 70'000;
+  return NVML_SUCCESS;
+}
+#if defined(__GNUC__)
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+#endif
+nvmlReturn_t nvmlDeviceGetViolationStatus(nvmlDevice_t device, nvmlPerfPolicyType_t policy,
+                                          nvmlViolationTime_t* time) {
+  static unsigned long long nanoseconds = 0;
+  if (!device->complete || policy == NVML_PERF_POLICY_RELIABILITY) return NVML_ERROR_NOT_SUPPORTED;
+  *time = {};
+  if (policy == NVML_PERF_POLICY_POWER) time->violationTime = nanoseconds += 250'000'000;
+  return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t, nvmlMemoryErrorType_t type,
+                                         nvmlEccCounterType_t counter, unsigned long long* count) {
+  static unsigned long long corrected = 3;
+  if (counter != NVML_VOLATILE_ECC) return NVML_ERROR_NOT_SUPPORTED;
+  if (type == NVML_MEMORY_ERROR_TYPE_CORRECTED && has_errors()) ++corrected;
+  *count = type == NVML_MEMORY_ERROR_TYPE_CORRECTED ? corrected : 0;
+  return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned int* corrected,
+                                       unsigned int* uncorrected, unsigned int* pending,
+                                       unsigned int* failed) {
+  *uncorrected = *pending = *failed = 0;
+  return give(device, 1, corrected);
+}
+nvmlReturn_t nvmlDeviceGetPcieReplayCounter(nvmlDevice_t device, unsigned int* value) {
+  static unsigned int replays = 8;
+  if (has_errors()) ++replays;
+  return give(device, replays, value);
+}
+nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned int link,
+                                      nvmlEnableState_t* state) {
+  const unsigned int links = device->complete ? 18 : 12;
+  if (link >= links) return NVML_ERROR_INVALID_ARGUMENT;
+  *state = device->complete && link == 5 ? NVML_FEATURE_DISABLED : NVML_FEATURE_ENABLED;
+  return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned int* count,
+                                                     nvmlProcessInfo_t*) {
+  if (device->complete) {
+    *count = 0;
+    return NVML_SUCCESS;
+  }
+  *count = 2;
+  return NVML_ERROR_INSUFFICIENT_SIZE;
+}
+nvmlReturn_t nvmlDeviceGetVirtualizationMode(nvmlDevice_t, nvmlGpuVirtualizationMode_t* mode) {
+  *mode = NVML_GPU_VIRTUALIZATION_MODE_PASSTHROUGH;
+  return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlGpmQueryDeviceSupport(nvmlDevice_t device, nvmlGpmSupport_t* support) {
+  if (support->version != NVML_GPM_SUPPORT_VERSION) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+  support->isSupportedDevice = device->complete ? 1 : 0;
+  return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlGpmSampleAlloc(nvmlGpmSample_t* sample) {
+  *sample = reinterpret_cast<nvmlGpmSample_t>(new Sample);
+  return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlGpmSampleFree(nvmlGpmSample_t sample) {
+  delete reinterpret_cast<Sample*>(sample);
+  return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlGpmSampleGet(nvmlDevice_t, nvmlGpmSample_t sample) {
+  reinterpret_cast<Sample*>(sample)->taken = true;
+  return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlGpmMetricsGet(nvmlGpmMetricsGet_t* request) {
+  if (request->version != NVML_GPM_METRICS_GET_VERSION) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+  for (nvmlGpmSample_t sample : {request->sample1, request->sample2}) {
+    if (sample == nullptr || !reinterpret_cast<Sample*>(sample)->taken) {
+      return NVML_ERROR_INVALID_ARGUMENT;
+    }
+  }
+  for (unsigned int i = 0; i < request->numMetrics; ++i) {
+    nvmlGpmMetric_t& metric = request->metrics[i];
+    metric.nvmlReturn = NVML_SUCCESS;
+    switch (metric.metricId) {
+      case NVML_GPM_METRIC_ANY_TENSOR_UTIL:
+        metric.value = 81.5;
+        break;
+      case NVML_GPM_METRIC_PCIE_TX_PER_SEC:
+        metric.value = 1000;  // MiB/s
+        break;
+      default:
+        metric.nvmlReturn = NVML_ERROR_NOT_SUPPORTED;
+        metric.value = 42;
+    }
+  }
   return NVML_SUCCESS;
 }
 

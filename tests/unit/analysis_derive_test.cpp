@@ -140,6 +140,15 @@ TEST(Derive, WarningsFollowReadingsAndConditions) {
   EXPECT_EQ(derived(all, device).warnings.size(), 8U) << "each code once, also when derived again";
 }
 
+TEST(Derive, EnergyIsMeanPowerTimesMeanTime) {
+  Result result = sample_gemm(700);
+  derive(result, sample_h200());
+  EXPECT_FALSE(result.telemetry->energy_j_per_iteration.has_value());
+  result.telemetry->power_by_energy_w = 650;
+  derive(result, sample_h200());
+  EXPECT_DOUBLE_EQ(*result.telemetry->energy_j_per_iteration, 650 * result.time_s->mean);
+}
+
 TEST(Derive, NoWarningWhereNothingIsReadable) {
   Result result = sample_gemm(700);
   result.telemetry->throttle.reset();

@@ -53,6 +53,21 @@ TEST(Remarks, FaultsComeFirstAndSayNotToUseTheNumber) {
   EXPECT_TRUE(says(sentences, "above the datasheet's 989.4 TFLOP/s, which stands for 1830 MHz"));
 }
 
+TEST(Remarks, ErrorsAndNeighboursOfTheCard) {
+  Result result = sample_gemm(700);
+  result.telemetry->errors = {{"ecc_corrected", 0}, {"pcie_replays", 0}, {"remapped_rows", 0}};
+  EXPECT_TRUE(said(result).empty());
+  result.telemetry->errors = {{"ecc_corrected", 2}, {"ecc_uncorrected", 1}, {"pcie_replays", 9}};
+  EXPECT_TRUE(
+      says(said(result), "3 memory errors were counted while this was measured, 1 of them"));
+  EXPECT_TRUE(says(said(result), "the PCIe link repeated 9 packets"));
+  ReportDevice busy = sample_h200();
+  busy.info.other_processes = 2;
+  Result shared = sample_gemm(700);
+  derive(shared, busy);
+  EXPECT_TRUE(says(remarks(shared, busy), "2 other processes were on this GPU"));
+}
+
 TEST(Remarks, TooSmallToFillTheGpu) {
   const auto sentences = said(sample_gemm(5, 1980, 256));  // 6.7 us
   EXPECT_TRUE(says(sentences, "too small to fill the GPU"));

@@ -2,8 +2,10 @@
 // Telemetry from a fake NVML with two unlike cards (tests/fake_libs/fake_nvml.cpp).
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 #include "libs/libraries.h"
 #include "libs/telemetry.h"
@@ -29,6 +31,7 @@ class NvmlTest : public testing::Test {
     ::setenv("GPUBENCH_LIB_PATH", GPUBENCH_FAKE_LIBS "/nvml", 1);
     ::unsetenv("FAKE_NVML_INIT");
     ::unsetenv("FAKE_NVML_OLD");
+    ::unsetenv("FAKE_NVML_ERRORS");
   }
   LibraryStatus nvml_status() {
     for (const LibraryStatus& status : libraries_.statuses(true)) {
@@ -105,6 +108,68 @@ TEST_F(NvmlTest, EnrichesWithWhatIsSupported) {
   EXPECT_EQ(second.pci_device, 0x20B2u);
   EXPECT_EQ(second.power_limit_w, std::nullopt);
   EXPECT_EQ(second.bus_bits, std::nullopt);
+}
+
+TEST_F(NvmlTest, CountersOfWhatIsSupported) {
+  const auto first = make_telemetry(libraries_, gpu(kFirstUuid, "0000:1b:00.0"));
+  const double energy_j = first->read().energy_j.value();
+  EXPECT_NEAR(first->read().energy_j.value() - energy_j, 70, 1e-9);
+  const TelemetryCounters before = first->counters();
+  Telemetry calm;
+  add_counters(calm, before, first->counters());
+  ASSERT_TRUE(calm.throttled_s && calm.errors);
+  EXPECT_NEAR(calm.throttled_s->at("power"), 0.25, 1e-9);
+  EXPECT_EQ(calm.throttled_s->at("thermal"), 0);
+  EXPECT_EQ(calm.throttled_s->count("reliability"), 0u) << "not supported is not zero";
+  EXPECT_EQ(*calm.errors, (Readings{{"ecc_corrected", 0},
+                                    {"ecc_uncorrected", 0},
+                                    {"pcie_replays", 0},
+                                    {"remapped_rows", 0}}));
+  ::setenv("FAKE_NVML_ERRORS", "1", 1);
+  Telemetry faulty;
+  add_counters(faulty, before, first->counters());
+  EXPECT_EQ(faulty.errors->at("ecc_corrected"), 1);
+  EXPECT_EQ(faulty.errors->at("pcie_replays"), 1);
+
+  const auto second = make_telemetry(libraries_, gpu(kSecondUuid, "0000:c1:00.0"));
+  EXPECT_FALSE(second->read().energy_j.has_value());
+  EXPECT_TRUE(second->counters().throttled_s.empty());
+  EXPECT_EQ(second->counters().errors.count("pcie_replays"), 0u);
+}
+
+TEST_F(NvmlTest, UtilisationNeedsATenthOfASecond) {
+  const auto first = make_telemetry(libraries_, gpu(kFirstUuid, "0000:1b:00.0"));
+  EXPECT_FALSE(first->end_utilisation().has_value()) << "never begun";
+  first->begin_utilisation();
+  EXPECT_FALSE(first->end_utilisation().has_value()) << "too short for NVML";
+  first->begin_utilisation();
+  std::this_thread::sleep_for(std::chrono::milliseconds(120));
+  const auto readings = first->end_utilisation();
+  ASSERT_TRUE(readings.has_value());
+  EXPECT_EQ(readings->size(), 2u) << "what is not supported is left out";
+  EXPECT_EQ(readings->at("tensor_util_pct"), 81.5);
+  EXPECT_NEAR(readings->at("pcie_tx_gb_per_s"), 1.048576, 1e-9);
+  EXPECT_FALSE(first->end_utilisation().has_value()) << "ended already";
+
+  for (const auto& device : {gpu(kSecondUuid, "0000:c1:00.0"), gpu("MIG-1234", "0000:1b:00.0")}) {
+    const auto without = make_telemetry(libraries_, device);
+    without->begin_utilisation();
+    std::this_thread::sleep_for(std::chrono::milliseconds(120));
+    EXPECT_FALSE(without->end_utilisation().has_value());
+    EXPECT_FALSE(without->read().energy_j.has_value());
+  }
+}
+
+TEST_F(NvmlTest, LinksProcessesAndVirtualization) {
+  DeviceInfo first = gpu(kFirstUuid, "0000:1b:00.0");
+  enrich_from_nvml(libraries_, first);
+  EXPECT_EQ(first.nvlinks, 17) << "one of 18 is down";
+  EXPECT_EQ(first.other_processes, 0);
+  EXPECT_EQ(first.virtualization, "passthrough");
+  DeviceInfo second = gpu(kSecondUuid, "0000:c1:00.0");
+  enrich_from_nvml(libraries_, second);
+  EXPECT_EQ(second.nvlinks, 12);
+  EXPECT_EQ(second.other_processes, 2);
 }
 
 TEST_F(NvmlTest, StatusGivesVersionAndPath) {

@@ -32,9 +32,18 @@ Report full_report() {
   Result gemm = sample_gemm(700);
   derive(gemm, sample_h200());
   gemm.remarks = {"power-capped"};
-  Report report =
-      sample_report({gemm, sample_unlucky(Status::failed, "E_CUDA",
-                                          "an illegal address; run compute-sanitizer")});
+  gemm.telemetry->power_by_energy_w = 690;
+  gemm.telemetry->energy_j_per_iteration = 1.1;
+  gemm.telemetry->throttled_s = {{"power", 0.5}};
+  gemm.telemetry->errors = {{"ecc_corrected", 0}};
+  gemm.telemetry->gpm = {{"tensor_util_pct", 70}};
+  ReportDevice device = sample_h200();
+  device.info.nvlinks = 18;
+  device.info.other_processes = 1;
+  device.info.virtualization = "passthrough";
+  Report report = sample_report(
+      {gemm, sample_unlucky(Status::failed, "E_CUDA", "an illegal address; run compute-sanitizer")},
+      device);
   report.comparisons = {{gemm.id, "ops/gemm?impl=own", 0, 1.25, 1.2, 1.3, "faster"}};
   report.summary = Summary{1, 0, 1, 0, 0, 0, 12.5};
   return report;
@@ -56,6 +65,11 @@ TEST(ReportJson, RoundTripKeepsEverything) {
   EXPECT_EQ(result.telemetry->series.size(), 3U);
   EXPECT_EQ(result.telemetry->series[1].event_reasons, 4U);
   EXPECT_FALSE(result.telemetry->series[2].power_w.has_value());
+  EXPECT_EQ(result.telemetry->gpm, report.results[0].telemetry->gpm);
+  EXPECT_EQ(result.telemetry->errors, report.results[0].telemetry->errors);
+  EXPECT_EQ(result.telemetry->throttled_s, report.results[0].telemetry->throttled_s);
+  EXPECT_EQ(back.devices[0].info.nvlinks, 18);
+  EXPECT_EQ(back.devices[0].info.virtualization, "passthrough");
   const DeviceInfo& info = back.devices[0].info;
   EXPECT_EQ(info.arch(), "sm_90");
   EXPECT_EQ(info.pci_device, 0x2335U);

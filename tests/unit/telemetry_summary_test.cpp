@@ -84,5 +84,34 @@ TEST(SteadySeconds, OnlyGrows) {
   EXPECT_GE(steady_seconds(), before);
 }
 
+TEST(TelemetrySummary, PowerByTheEnergyCounter) {
+  // 500 W; the counter moves every 100 ms, the readings come every 20 ms.
+  std::vector<TelemetryReading> readings;
+  for (int i = 0; i <= 100; ++i) {
+    TelemetryReading at;
+    at.t_s = 0.02 * i;
+    at.energy_j = 1e6 + 50 * (i / 5);
+    readings.push_back(at);
+  }
+  ASSERT_TRUE(summarize(readings, 0, 2).power_by_energy_w.has_value());
+  EXPECT_NEAR(*summarize(readings, 0, 2).power_by_energy_w, 500, 1e-6);
+  EXPECT_NEAR(*summarize(readings, 0.33, 1.71).power_by_energy_w, 500, 1e-6);
+  EXPECT_FALSE(summarize(readings, 0, 0.3).power_by_energy_w.has_value()) << "too short";
+  for (TelemetryReading& reading : readings) reading.energy_j = 1e6;
+  EXPECT_FALSE(summarize(readings, 0, 2).power_by_energy_w.has_value()) << "it stands still";
+  for (TelemetryReading& reading : readings) reading.energy_j.reset();
+  EXPECT_FALSE(summarize(readings, 0, 2).power_by_energy_w.has_value());
+}
+
+TEST(TelemetryCounters, GrowthOfWhatBothHave) {
+  Telemetry telemetry;
+  const Readings grown{{"power", 0.5}};
+  add_counters(
+      telemetry, {.throttled_s = {{"power", 10}, {"thermal", 5}, {"gone", 1}}, .errors = {}},
+      {.throttled_s = {{"power", 10.5}, {"thermal", 0}, {"new", 1}}, .errors = {{"x", 1}}});
+  EXPECT_EQ(telemetry.throttled_s, std::optional(grown)) << "a reset counter says nothing";
+  EXPECT_FALSE(telemetry.errors.has_value());
+}
+
 }  // namespace
 }  // namespace gpubench

@@ -47,6 +47,19 @@ NvmlFunctions load_functions(const SharedLibrary& library) {
   may(nvml.ecc_mode, "nvmlDeviceGetEccMode");
   may(nvml.mig_mode, "nvmlDeviceGetMigMode");
   may(nvml.compute_mode, "nvmlDeviceGetComputeMode");
+  may(nvml.total_energy, "nvmlDeviceGetTotalEnergyConsumption");
+  may(nvml.violation, "nvmlDeviceGetViolationStatus");
+  may(nvml.ecc_errors, "nvmlDeviceGetTotalEccErrors");
+  may(nvml.remapped_rows, "nvmlDeviceGetRemappedRows");
+  may(nvml.pcie_replays, "nvmlDeviceGetPcieReplayCounter");
+  may(nvml.nvlink_state, "nvmlDeviceGetNvLinkState");
+  may(nvml.processes, "nvmlDeviceGetComputeRunningProcesses_v3");
+  may(nvml.virtualization_mode, "nvmlDeviceGetVirtualizationMode");
+  may(nvml.gpm_support, "nvmlGpmQueryDeviceSupport");
+  may(nvml.gpm_alloc, "nvmlGpmSampleAlloc");
+  may(nvml.gpm_free, "nvmlGpmSampleFree");
+  may(nvml.gpm_sample, "nvmlGpmSampleGet");
+  may(nvml.gpm_metrics, "nvmlGpmMetricsGet");
   return nvml;
 }
 

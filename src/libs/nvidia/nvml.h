@@ -44,6 +44,19 @@ struct NvmlFunctions {
   decltype(&nvmlDeviceGetEccMode) ecc_mode;
   decltype(&nvmlDeviceGetMigMode) mig_mode;
   decltype(&nvmlDeviceGetComputeMode) compute_mode;
+  decltype(&nvmlDeviceGetTotalEnergyConsumption) total_energy;
+  nvmlReturn_t (*violation)(nvmlDevice_t, nvmlPerfPolicyType_t, nvmlViolationTime_t*);
+  decltype(&nvmlDeviceGetTotalEccErrors) ecc_errors;
+  decltype(&nvmlDeviceGetRemappedRows) remapped_rows;
+  decltype(&nvmlDeviceGetPcieReplayCounter) pcie_replays;
+  decltype(&nvmlDeviceGetNvLinkState) nvlink_state;
+  decltype(&nvmlDeviceGetComputeRunningProcesses_v3) processes;
+  decltype(&nvmlDeviceGetVirtualizationMode) virtualization_mode;
+  decltype(&nvmlGpmQueryDeviceSupport) gpm_support;
+  decltype(&nvmlGpmSampleAlloc) gpm_alloc;
+  decltype(&nvmlGpmSampleFree) gpm_free;
+  decltype(&nvmlGpmSampleGet) gpm_sample;
+  decltype(&nvmlGpmMetricsGet) gpm_metrics;
 };
 
 class NvmlApi {

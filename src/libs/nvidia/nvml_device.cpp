@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "libs/nvidia/nvml.h"
+#include "libs/nvidia/nvml_counters.h"
 
 namespace gpubench {
 namespace {
@@ -60,7 +61,8 @@ class NvmlTelemetry : public TelemetrySource {
       : nvml_(api.functions()),
         device_(device),
         instance_(instance),
-        instant_power_(instant_power_w(nvml_, device).has_value()) {}
+        instant_power_(instant_power_w(nvml_, device).has_value()),
+        gpm_(instance ? nullptr : GpmWindow::make(nvml_, device)) {}
 
   TelemetryReading read() override {
     TelemetryReading reading;
@@ -68,12 +70,26 @@ class NvmlTelemetry : public TelemetrySource {
     set(reading.sm_clock_mhz, ask<unsigned int>(nvml_.clock, device_, NVML_CLOCK_SM));
     set(reading.memory_clock_mhz, ask<unsigned int>(nvml_.clock, device_, NVML_CLOCK_MEM));
     reading.power_w = power_w();
+    reading.energy_j = energy_j();
     set(reading.temperature_c, ask<unsigned int>(nvml_.temperature, device_, NVML_TEMPERATURE_GPU));
     set(reading.event_reasons, ask<unsigned long long>(nvml_.event_reasons, device_));
     return reading;
   }
 
+  TelemetryCounters counters() override { return read_counters(nvml_, device_); }
+  void begin_utilisation() override {
+    if (gpm_) gpm_->begin();
+  }
+  std::optional<Readings> end_utilisation() override { return gpm_ ? gpm_->end() : std::nullopt; }
+
  private:
+  std::optional<double> energy_j() const {
+    if (instance_) return std::nullopt;  // the board's, as its power
+    const auto millijoules = ask<unsigned long long>(nvml_.total_energy, device_);
+    if (!millijoules) return std::nullopt;
+    return static_cast<double>(*millijoules) * 1e-3;
+  }
+
   std::optional<double> power_w() const {
     // The whole board's power says nothing of one instance of it.
     if (instance_) return std::nullopt;
@@ -87,6 +103,7 @@ class NvmlTelemetry : public TelemetrySource {
   nvmlDevice_t device_;
   bool instance_;
   bool instant_power_;  // one meaning for all readings of a run
+  std::unique_ptr<GpmWindow> gpm_;
 };
 
 bool is_instance(const DeviceInfo& device) { return device.uuid.rfind("MIG-", 0) == 0; }
@@ -127,6 +144,44 @@ void enrich_modes(DeviceInfo& device, const NvmlFunctions& nvml, nvmlDevice_t ha
   }
 }
 
+std::string virtualization_text(nvmlGpuVirtualizationMode_t mode) {
+  switch (mode) {
+    case NVML_GPU_VIRTUALIZATION_MODE_NONE:
+      return "none";
+    case NVML_GPU_VIRTUALIZATION_MODE_PASSTHROUGH:
+      return "passthrough";
+    case NVML_GPU_VIRTUALIZATION_MODE_VGPU:
+      return "vgpu";
+    case NVML_GPU_VIRTUALIZATION_MODE_HOST_VGPU:
+      return "host_vgpu";
+    case NVML_GPU_VIRTUALIZATION_MODE_HOST_VSGA:
+      return "host_vsga";
+    default:
+      return {};
+  }
+}
+
+/// Links that are up; nullopt where not even one can be asked.
+std::optional<int> active_nvlinks(const NvmlFunctions& nvml, nvmlDevice_t handle) {
+  std::optional<int> active;
+  for (unsigned int link = 0; link < NVML_NVLINK_MAX_LINKS; ++link) {
+    const auto state = ask<nvmlEnableState_t>(nvml.nvlink_state, handle, link);
+    if (!state) continue;
+    active = active.value_or(0) + (*state == NVML_FEATURE_ENABLED ? 1 : 0);
+  }
+  return active;
+}
+
+/// Before this process has a context on the device: in a container its own entry has a process id
+/// that it does not know.
+std::optional<int> running_processes(const NvmlFunctions& nvml, nvmlDevice_t handle) {
+  if (nvml.processes == nullptr) return std::nullopt;
+  unsigned int count = 0;  // asks for the number alone
+  const nvmlReturn_t status = nvml.processes(handle, &count, nullptr);
+  if (status != NVML_SUCCESS && status != NVML_ERROR_INSUFFICIENT_SIZE) return std::nullopt;
+  return static_cast<int>(count);
+}
+
 }  // namespace
 
 std::unique_ptr<TelemetrySource> make_nvml_telemetry(const NvmlApi& nvml,
@@ -149,8 +204,13 @@ void enrich(DeviceInfo& device, const NvmlApi& api) {
   enrich_modes(device, nvml, *handle);
   set(device.max_sm_clock_mhz, ask<unsigned int>(nvml.max_clock, *handle, NVML_CLOCK_SM));
   set(device.memory_clock_mhz, ask<unsigned int>(nvml.max_clock, *handle, NVML_CLOCK_MEM));
+  if (const auto mode = ask<nvmlGpuVirtualizationMode_t>(nvml.virtualization_mode, *handle)) {
+    device.virtualization = virtualization_text(*mode);
+  }
+  device.other_processes = running_processes(nvml, *handle);
   if (is_instance(device)) return;  // bus and power of the board are shared with other instances
   set(device.bus_bits, ask<unsigned int>(nvml.memory_bus_width, *handle));
+  device.nvlinks = active_nvlinks(nvml, *handle);
   set_watts(device.power_limit_w, ask<unsigned int>(nvml.power_limit, *handle));
   set_watts(device.default_power_limit_w, ask<unsigned int>(nvml.default_power_limit, *handle));
 }
