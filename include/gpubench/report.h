@@ -20,6 +20,8 @@ namespace gpubench {
 
 enum class Status { ok, skipped, failed, wrong, timeout, not_run };
 std::string_view to_string(Status status);
+/// Of two runs of a case the one with the larger is the one to tell of; 0 is ok, the most is wrong.
+int badness(Status status);
 
 /// Raw samples of one case and why sampling stopped. Times are seconds per iteration.
 struct Measurement {
@@ -56,6 +58,11 @@ struct Peak {
   std::string bound;                           ///< "compute", "memory", or empty where unknown
 };
 
+/// Several runs of one case, each in a process of its own (--repeat).
+struct Repeats {
+  std::vector<double> medians_s;  ///< in the order of the runs
+};
+
 struct Result {
   std::string id;
   std::string workload;
@@ -75,6 +82,7 @@ struct Result {
   std::optional<Work> work;
   std::optional<std::uint64_t> peak_memory_bytes, workspace_bytes;
   std::optional<Stats> time_s;
+  std::optional<Repeats> repeats;
   Rate rate;
   Peak peak;
   std::optional<Telemetry> telemetry;

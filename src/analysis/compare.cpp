@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "analysis/derive.h"
 #include "analysis/match.h"
+#include "analysis/repeat.h"
 #include "analysis/run_differences.h"
 #include "core/statistics.h"
 #include "report/case_key.h"
@@ -18,25 +20,6 @@ namespace {
 constexpr double kSame = 0.01;
 /// SM clocks that differ by more explain a part of the ratio.
 constexpr double kClockDiffers = 0.03;
-
-/// How bad a status is for a comparison.
-int badness(Status status) {
-  switch (status) {
-    case Status::ok:
-      return 0;
-    case Status::not_run:
-      return 1;
-    case Status::skipped:
-      return 2;
-    case Status::timeout:
-      return 3;
-    case Status::failed:
-      return 4;
-    case Status::wrong:
-      return 5;
-  }
-  return 5;
-}
 
 std::optional<double> usable_median(const Result& result) {
   if (result.status != Status::ok || !result.time_s) return std::nullopt;
@@ -67,9 +50,14 @@ void fill_speedup(const Result& a, const Result& b, CompareRow& row) {
   row.ci95_high = *of_a.ci95_high / *of_b.ci95_low;
 }
 
-std::string verdict(const CompareRow& row) {
+/// What runs of the same case differ by where both were repeated, else what they usually do.
+double indistinct(const Result& a, const Result& b) {
+  return std::max({kSame, spread_between_runs(a).value_or(0), spread_between_runs(b).value_or(0)});
+}
+
+std::string verdict(const CompareRow& row, double same) {
   const bool within = row.ci95_low && row.ci95_high && *row.ci95_low <= 1 && 1 <= *row.ci95_high;
-  if (within || std::abs(*row.speedup - 1) < kSame) return "same";
+  if (within || std::abs(*row.speedup - 1) < same) return "same";
   return *row.speedup > 1 ? "faster" : "slower";
 }
 
@@ -140,7 +128,7 @@ CompareRow compare_pair(const Result& a, const Result& b) {
   }
   fill_speedup(a, b, row);
   const std::string unlike = unlike_conditions(a, b);
-  row.verdict = unlike.empty() ? verdict(row) : "unlike";
+  row.verdict = unlike.empty() ? verdict(row, indistinct(a, b)) : "unlike";
   add(row.remark, unlike);
   add(row.remark, explaining_differences(a, b));
   return row;

@@ -118,6 +118,10 @@ void add_run(CLI::App& app, RunOptions& options, std::function<void()> chosen) {
                 "Print the cases and the memory they need, run nothing");
   run->add_flag("--isolate", options.isolate,
                 "Run each case in a process of its own: a crash or a lost device ends only that");
+  run->add_option("--repeat", options.repeat,
+                  "Run each case this often, each time in a new process; the middle run counts")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
   run->add_flag("--fail-fast", options.fail_fast, "Stop after the first case that fails");
   run->add_flag("--fail-on-skip", options.fail_on_skip, "A skipped case makes the exit code 1");
   run->add_flag("-q,--quiet", options.quiet, "No progress");

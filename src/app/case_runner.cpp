@@ -169,7 +169,6 @@ void CaseRunner::take(const DeviceError& error, Result& result) {
 
 Result CaseRunner::run(const Case& work, std::stop_token stop) {
   stop_ = std::move(stop);
-  progress_.begin(work.id);
   Result result = unrun_result(work, setup_.device_index, device_word(setup_.device.info()), {});
   const auto end_with = [&result](Status status, Reason reason) {
     result.status = status;

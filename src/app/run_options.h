@@ -23,6 +23,7 @@ struct RunOptions {
   std::string cache = "cold";
   std::uint64_t seed = 1;
   double memory_reserve_pct = 10;
+  int repeat = 1;  ///< runs of each case; more than one: each in a process of its own
   bool no_verify = false;
   bool dry_run = false;
   bool fail_fast = false;

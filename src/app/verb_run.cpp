@@ -10,17 +10,18 @@
 #include <optional>
 #include <utility>
 
+#include "analysis/repeat.h"
 #include "app/case_runner.h"
 #include "app/configs.h"
 #include "app/host.h"
 #include "app/isolated.h"
 #include "app/report_file.h"
 #include "app/resume.h"
+#include "app/run_plan.h"
 #include "app/say.h"
 #include "app/session.h"
 #include "app/verbs.h"
 #include "app/watch.h"
-#include "core/suite.h"
 #include "device/select.h"
 #include "gpubench/error.h"
 #include "gpubench/telemetry.h"
@@ -30,100 +31,6 @@
 
 namespace gpubench {
 namespace {
-
-struct RunPlan {
-  std::vector<Case> cases;
-  SamplingPolicy policy;
-  SuiteInfo suite;
-};
-
-Conditions conditions_of(const RunOptions& options) {
-  Conditions conditions;
-  conditions.data = parse_data_dist(options.data);
-  conditions.cache = parse_cache_mode(options.cache);
-  conditions.seed = options.seed;
-  conditions.memory_reserve = options.memory_reserve_pct / 100;
-  // Not a flag: planting faults is for testing the checks, and the report records the variable.
-  if (const char* fault = std::getenv("GPUBENCH_FAULT")) conditions.fault = parse_fault(fault);
-  return conditions;
-}
-
-void apply_overrides(const RunOptions& options, SamplingPolicy& policy) {
-  if (options.min_time_s) policy.min_time_s = *options.min_time_s;
-  if (options.max_time_s) policy.max_time_s = *options.max_time_s;
-  if (options.warmup_s) policy.warmup_s = *options.warmup_s;
-  if (options.max_noise_pct) policy.max_noise = *options.max_noise_pct / 100;
-  if (options.min_time_s && options.max_time_s && *options.max_time_s < *options.min_time_s) {
-    throw ConfigError("--max-time is below --min-time");
-  }
-  // One of the two was given: it decides, the suite's other bound follows.
-  if (options.max_time_s) policy.min_time_s = std::min(policy.min_time_s, policy.max_time_s);
-  policy.max_time_s = std::max(policy.max_time_s, policy.min_time_s);
-}
-
-RunPlan plan_run(const RunOptions& options, DeviceKind kind) {
-  if (options.suite.empty() && options.words.empty()) {
-    throw ConfigError(
-        "nothing to run: name a suite (--suite bert) or a workload (ops/gemm); see `gpubench "
-        "list`");
-  }
-  RunPlan plan;
-  std::vector<CaseRequest> requests;
-  if (!options.suite.empty()) {
-    Suite suite = load_suite(options.suite, kind);
-    plan.policy = suite.policy;
-    plan.suite.name = suite.name;
-    plan.suite.sha256 = suite.sha256;
-    requests = std::move(suite.cases);
-  }
-  const std::vector<CaseRequest> named = parse_case_words(options.words);
-  requests.insert(requests.end(), named.begin(), named.end());
-  apply_overrides(options, plan.policy);
-  plan.suite.policy = {{"warmup_s", plan.policy.warmup_s},
-                       {"min_time_s", plan.policy.min_time_s},
-                       {"max_time_s", plan.policy.max_time_s},
-                       {"max_noise", plan.policy.max_noise},
-                       {"min_samples", double(plan.policy.min_samples)},
-                       {"max_samples", double(plan.policy.max_samples)},
-                       {"sample_s", plan.policy.sample_s}};
-  plan.cases = plan_cases(requests, conditions_of(options));
-  if (!options.filters.empty()) plan.cases = filter_cases(plan.cases, options.filters);
-  return plan;
-}
-
-/// Sizes that overflow are found here, before anything runs.
-std::uint64_t footprint_of(const Case& work, const DeviceInfo& info) {
-  return work.workload->footprint ? work.workload->footprint(info, work.conditions, work.params)
-                                  : 0;
-}
-
-ExitCode dry_run(const RunPlan& plan, const DeviceInfo& info) {
-  for (const Case& work : plan.cases) {
-    fmt::print("{}  {}\n", work.id, format_gib(footprint_of(work, info)));
-  }
-  say(fmt::format("{} cases; the second column is device memory on {}\n", plan.cases.size(),
-                  info.name));
-  return ExitCode::fine;
-}
-
-/// A machine without a GPU can still show what a suite holds; sizes then assume no device.
-ExitCode dry_run_anywhere(const RunOptions& options) {
-  if (wants_cpu(options.device))
-    return dry_run(plan_run(options, DeviceKind::cpu), describe_cpu().info);
-  DeviceInfo info;
-  info.kind = DeviceKind::cuda;
-  info.name = "an assumed GPU with 60 MiB of L2";
-  info.l2_bytes = std::uint64_t{60} << 20;
-  try {
-    Libraries libraries;
-    const auto chosen =
-        choose_devices(options.device, libraries, load_catalogue(options.catalogue));
-    if (!chosen.empty()) info = chosen.front().info;
-  } catch (const DeviceError&) {
-    // no GPU here: keep the assumed one
-  }
-  return dry_run(plan_run(options, DeviceKind::cuda), info);
-}
 
 class Run {
  public:
@@ -188,6 +95,8 @@ class Run {
     std::optional<CaseRunner> runner;
   };
 
+  bool isolated() const { return options_.isolate || options_.repeat > 1; }
+
   std::string out() const {
     return resume_ && options_.out.empty() ? resumed_out(options_.resume) : options_.out;
   }
@@ -209,11 +118,11 @@ class Run {
 
   void run_device(int index, ReportFile& file) {
     // An isolated case opens the device itself.
-    CaseRunner* runner = options_.isolate ? nullptr : &open(index);
+    CaseRunner* runner = isolated() ? nullptr : &open(index);
     for (const Case& work : plan_.cases) {
       Result result = result_of(work, index, runner);
       if (result.status != Status::ok && result.status != Status::skipped) failed_ = true;
-      if (!options_.isolate) libraries_used_ = used_libraries();
+      if (!isolated()) libraries_used_ = used_libraries();
       const std::lock_guard lock(results_mutex_);
       if (result.status != Status::not_run) keep(file, result);  // a line is a write to the disk
       report_.results.push_back(std::move(result));
@@ -230,18 +139,25 @@ class Run {
     }
     Reason blocked = why_not(runner);
     if (!blocked.code.empty()) return unrun_result(work, index, "", std::move(blocked));
-    const std::stop_token stop = watch_.begin_case(options_.timeout_s);
-    Result result = runner != nullptr ? runner->run(work, stop) : run_alone(work, index, stop);
-    watch_.end_case();
-    if (result.status == Status::not_run && watch_.timed_out()) set_timeout(result);
+    progress_.begin(work.id);
+    std::vector<Result> runs;
+    for (int i = 0; i == 0 || (i < options_.repeat && !watch_.interrupted()); ++i) {
+      const std::stop_token stop = watch_.begin_case(options_.timeout_s);
+      runs.push_back(runner != nullptr ? runner->run(work, stop) : run_alone(work, index, i, stop));
+      watch_.end_case();
+      Result& result = runs.back();
+      if (result.status == Status::not_run && watch_.timed_out()) set_timeout(result);
+      if (result.status != Status::ok) break;
+    }
+    Result result = combine_runs(std::move(runs));
     progress_.end(result);
     return result;
   }
 
   /// In a process of its own.
-  Result run_alone(const Case& work, int index, const std::stop_token& stop) {
-    progress_.begin(work.id);
-    progress_.phase("in a process of its own");
+  Result run_alone(const Case& work, int index, int number, const std::stop_token& stop) {
+    progress_.phase(options_.repeat > 1 ? fmt::format("run {} of {}", number + 1, options_.repeat)
+                                        : std::string("in a process of its own"));
     IsolatedResult isolated = run_isolated(work, report_.devices[std::size_t(index)], index,
                                            plan_.policy, options_, stop);
     for (auto& [name, library] : isolated.libraries) {

@@ -27,4 +27,22 @@ std::string DeviceInfo::arch() const {
   return "sm_" + std::to_string(cc_major) + std::to_string(cc_minor);
 }
 
+int badness(Status status) {
+  switch (status) {
+    case Status::ok:
+      return 0;
+    case Status::not_run:
+      return 1;
+    case Status::skipped:
+      return 2;
+    case Status::timeout:
+      return 3;
+    case Status::failed:
+      return 4;
+    case Status::wrong:
+      return 5;
+  }
+  return 5;
+}
+
 }  // namespace gpubench

@@ -231,6 +231,9 @@ void read_measured(const JsonNode& node, Result& result) {
   result.peak_memory_bytes = node["memory"]["peak_bytes"].optional_integer<std::uint64_t>();
   result.workspace_bytes = node["memory"]["workspace_bytes"].optional_integer<std::uint64_t>();
   if (!node["time_s"].is_null()) result.time_s = read_stats(node["time_s"]);
+  if (!node["repeats"].is_null()) {
+    result.repeats = Repeats{.medians_s = node["repeats"]["medians_s"].reals()};
+  }
   const JsonNode rate = node["rate"];
   result.rate = {rate["tflops"].optional_real(), rate["gb_per_s"].optional_real(),
                  rate["items_per_s"].optional_real(), rate["algbw_gb_per_s"].optional_real(),

@@ -104,6 +104,8 @@ void add_measured(Json& object, const Result& result) {
   object["memory"] = {{"peak_bytes", ran ? optional(result.peak_memory_bytes) : Json()},
                       {"workspace_bytes", ran ? optional(result.workspace_bytes) : Json()}};
   object["time_s"] = ran && result.time_s ? to_value(*result.time_s) : Json();
+  object["repeats"] =
+      ran && result.repeats ? Json{{"medians_s", numbers(result.repeats->medians_s)}} : Json();
   object["samples_s"] = ran && measurement ? numbers(measurement->samples_s) : Json();
   object["rate"] = to_value(ran ? result.rate : Rate{});
   object["peak"] = to_value(ran ? result.peak : Peak{});

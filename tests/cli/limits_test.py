@@ -49,6 +49,14 @@ class Limits(harness.CliTest):
         self.assertEqual(one["libraries"], own["libraries"])
         self.assertEqual(one["suite"], own["suite"])
 
+    def test_repeated_runs_are_kept_beside_the_middle_one(self):
+        report = self.report_of(FINE, *SMALL, *QUICK, "--repeat", "3")
+        result = report["results"][0]
+        medians = result["repeats"]["medians_s"]
+        self.assertEqual(len(medians), 3)
+        self.assertEqual(result["time_s"]["median"], sorted(medians)[1])
+        self.assertIsNone(self.report_of(FINE, *SMALL, *QUICK)["results"][0]["repeats"])
+
     def test_isolated_fault_is_found(self):
         self.assertEqual(
             self.statuses(WRONG_RESULT, *SMALL, *QUICK, "--isolate", GPUBENCH_FAULT="wrong_element"),

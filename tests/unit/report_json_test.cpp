@@ -32,6 +32,7 @@ Report full_report() {
   Result gemm = sample_gemm(700);
   derive(gemm, sample_h200());
   gemm.remarks = {"power-capped"};
+  gemm.repeats = Repeats{.medians_s = {1e-3, 2e-3}};
   gemm.telemetry->power_by_energy_w = 690;
   gemm.telemetry->energy_j_per_iteration = 1.1;
   gemm.telemetry->throttled_s = {{"power", 0.5}};
@@ -65,6 +66,7 @@ TEST(ReportJson, RoundTripKeepsEverything) {
   EXPECT_EQ(result.telemetry->series.size(), 3U);
   EXPECT_EQ(result.telemetry->series[1].event_reasons, 4U);
   EXPECT_FALSE(result.telemetry->series[2].power_w.has_value());
+  EXPECT_EQ(result.repeats->medians_s, report.results[0].repeats->medians_s);
   EXPECT_EQ(result.telemetry->gpm, report.results[0].telemetry->gpm);
   EXPECT_EQ(result.telemetry->errors, report.results[0].telemetry->errors);
   EXPECT_EQ(result.telemetry->throttled_s, report.results[0].telemetry->throttled_s);

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/run_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "app/configs.h"
+#include "app/say.h"
+#include "app/session.h"
+#include "gpubench/error.h"
+#include "util/text.h"
+
+namespace gpubench {
+namespace {
+
+Conditions conditions_of(const RunOptions& options) {
+  Conditions conditions;
+  conditions.data = parse_data_dist(options.data);
+  conditions.cache = parse_cache_mode(options.cache);
+  conditions.seed = options.seed;
+  conditions.memory_reserve = options.memory_reserve_pct / 100;
+  // Not a flag: planting faults is for testing the checks, and the report records the variable.
+  if (const char* fault = std::getenv("GPUBENCH_FAULT")) conditions.fault = parse_fault(fault);
+  return conditions;
+}
+
+void apply_overrides(const RunOptions& options, SamplingPolicy& policy) {
+  if (options.min_time_s) policy.min_time_s = *options.min_time_s;
+  if (options.max_time_s) policy.max_time_s = *options.max_time_s;
+  if (options.warmup_s) policy.warmup_s = *options.warmup_s;
+  if (options.max_noise_pct) policy.max_noise = *options.max_noise_pct / 100;
+  if (options.min_time_s && options.max_time_s && *options.max_time_s < *options.min_time_s) {
+    throw ConfigError("--max-time is below --min-time");
+  }
+  // One of the two was given: it decides, the suite's other bound follows.
+  if (options.max_time_s) policy.min_time_s = std::min(policy.min_time_s, policy.max_time_s);
+  policy.max_time_s = std::max(policy.max_time_s, policy.min_time_s);
+}
+
+}  // namespace
+
+RunPlan plan_run(const RunOptions& options, DeviceKind kind) {
+  if (options.suite.empty() && options.words.empty()) {
+    throw ConfigError(
+        "nothing to run: name a suite (--suite bert) or a workload (ops/gemm); see `gpubench "
+        "list`");
+  }
+  RunPlan plan;
+  std::vector<CaseRequest> requests;
+  if (!options.suite.empty()) {
+    Suite suite = load_suite(options.suite, kind);
+    plan.policy = suite.policy;
+    plan.suite.name = suite.name;
+    plan.suite.sha256 = suite.sha256;
+    requests = std::move(suite.cases);
+  }
+  const std::vector<CaseRequest> named = parse_case_words(options.words);
+  requests.insert(requests.end(), named.begin(), named.end());
+  apply_overrides(options, plan.policy);
+  plan.suite.policy = {{"warmup_s", plan.policy.warmup_s},
+                       {"min_time_s", plan.policy.min_time_s},
+                       {"max_time_s", plan.policy.max_time_s},
+                       {"max_noise", plan.policy.max_noise},
+                       {"min_samples", double(plan.policy.min_samples)},
+                       {"max_samples", double(plan.policy.max_samples)},
+                       {"sample_s", plan.policy.sample_s}};
+  plan.cases = plan_cases(requests, conditions_of(options));
+  if (!options.filters.empty()) plan.cases = filter_cases(plan.cases, options.filters);
+  return plan;
+}
+
+std::uint64_t footprint_of(const Case& work, const DeviceInfo& info) {
+  return work.workload->footprint ? work.workload->footprint(info, work.conditions, work.params)
+                                  : 0;
+}
+
+namespace {
+
+ExitCode dry_run(const RunPlan& plan, const DeviceInfo& info) {
+  for (const Case& work : plan.cases) {
+    fmt::print("{}  {}\n", work.id, format_gib(footprint_of(work, info)));
+  }
+  say(fmt::format("{} cases; the second column is device memory on {}\n", plan.cases.size(),
+                  info.name));
+  return ExitCode::fine;
+}
+
+}  // namespace
+
+ExitCode dry_run_anywhere(const RunOptions& options) {
+  if (wants_cpu(options.device))
+    return dry_run(plan_run(options, DeviceKind::cpu), describe_cpu().info);
+  DeviceInfo info;
+  info.kind = DeviceKind::cuda;
+  info.name = "an assumed GPU with 60 MiB of L2";
+  info.l2_bytes = std::uint64_t{60} << 20;
+  try {
+    Libraries libraries;
+    const auto chosen =
+        choose_devices(options.device, libraries, load_catalogue(options.catalogue));
+    if (!chosen.empty()) info = chosen.front().info;
+  } catch (const DeviceError&) {
+    // no GPU here: keep the assumed one
+  }
+  return dry_run(plan_run(options, DeviceKind::cuda), info);
+}
+
+}  // namespace gpubench

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run was asked for, resolved: its cases, and how they are sampled.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "app/exit_code.h"
+#include "app/run_options.h"
+#include "core/stopping.h"
+#include "core/suite.h"
+#include "gpubench/report.h"
+
+namespace gpubench {
+
+struct RunPlan {
+  std::vector<Case> cases;
+  SamplingPolicy policy;
+  SuiteInfo suite;
+};
+
+/// Throws ConfigError for everything that is wrong in the options or the suite.
+RunPlan plan_run(const RunOptions& options, DeviceKind kind);
+
+/// Device memory of a case. Throws ConfigError for sizes that overflow, so before anything runs.
+std::uint64_t footprint_of(const Case& work, const DeviceInfo& info);
+
+/// Prints the cases and their memory. A machine without a GPU can still show what a suite holds;
+/// sizes then are of an assumed device.
+ExitCode dry_run_anywhere(const RunOptions& options);
+
+}  // namespace gpubench
