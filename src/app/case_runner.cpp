@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/derive.h"
+#include "analysis/environment.h"
 #include "analysis/remarks.h"
 #include "gpubench/error.h"
 #include "measure/sampler.h"
@@ -150,6 +151,14 @@ void CaseRunner::execute(const Case& work, Result& result) {
   result.reason = {};
   derive(result, setup_.described);
   result.remarks = remarks(result, setup_.described);
+  if (info.kind == DeviceKind::cuda) {
+    for (std::string& sentence : slowing_environment(setup_.environment, result)) {
+      if (!has_warning(result, "W_SLOW_ENVIRONMENT")) {
+        result.warnings.emplace_back("W_SLOW_ENVIRONMENT");
+      }
+      result.remarks.push_back(std::move(sentence));
+    }
+  }
   if (!setup_.verify) {
     result.warnings.emplace_back("W_NOT_VERIFIED");
     result.remarks.emplace_back("not verified (--no-verify): a wrong result would look the same");

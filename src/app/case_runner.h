@@ -2,6 +2,7 @@
 // From a case to a result on one device. Nothing a case does ends the run.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -26,6 +27,7 @@ class CaseRunner {
     TelemetryRecorder* telemetry;   ///< reads the source
     SamplingPolicy policy;
     bool verify;
+    const std::map<std::string, std::string>& environment;  ///< as recorded in the report
   };
 
   CaseRunner(Setup setup, Progress& progress);
