@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -158,12 +159,18 @@ class Run {
   Result run_alone(const Case& work, int index, int number, const std::stop_token& stop) {
     progress_.phase(options_.repeat > 1 ? fmt::format("run {} of {}", number + 1, options_.repeat)
                                         : std::string("in a process of its own"));
-    IsolatedResult isolated = run_isolated(work, report_.devices[std::size_t(index)], index,
-                                           plan_.policy, options_, stop);
-    for (auto& [name, library] : isolated.libraries) {
-      if (!library.version.empty()) libraries_used_[name] = std::move(library);
+    try {
+      IsolatedResult isolated = run_isolated(work, report_.devices[std::size_t(index)], index,
+                                             plan_.policy, options_, stop);
+      for (auto& [name, library] : isolated.libraries) {
+        if (!library.version.empty()) libraries_used_[name] = std::move(library);
+      }
+      return std::move(isolated.result);
+    } catch (const std::exception& error) {  // no folder, no process, no disk
+      Result result = unrun_result(work, index, "", {"E_ISOLATE", error.what()});
+      result.status = Status::failed;
+      return result;
     }
-    return std::move(isolated.result);
   }
 
   void set_timeout(Result& result) const {

@@ -30,12 +30,16 @@ class CliTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
+        # What a killed run leaves behind goes with the test.
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.scratch = scratch.name
 
     def environment(self, **changes):
         # Variables of the caller that change results or hide libraries stay out.
         kept = {name: value for name, value in os.environ.items()
                 if not name.startswith("GPUBENCH_") and name != "CUDA_VISIBLE_DEVICES"}
-        return {**kept, **changes}
+        return {**kept, "TMPDIR": self.scratch, **changes}
 
     def run_cli(self, *arguments, stdout=subprocess.PIPE, **environment):
         return subprocess.run([GPUBENCH, *map(str, arguments)], cwd=self.folder,

@@ -57,6 +57,11 @@ class Limits(harness.CliTest):
         self.assertEqual(result["time_s"]["median"], sorted(medians)[1])
         self.assertIsNone(self.report_of(FINE, *SMALL, *QUICK)["results"][0]["repeats"])
 
+    def test_no_folder_for_an_isolated_case(self):
+        self.assertEqual(
+            self.statuses(CASE_FAILED, *SMALL, *OTHER, *QUICK, "--isolate", TMPDIR="/no/such/folder"),
+            [("failed", "E_ISOLATE")] * 2)
+
     def test_isolated_fault_is_found(self):
         self.assertEqual(
             self.statuses(WRONG_RESULT, *SMALL, *QUICK, "--isolate", GPUBENCH_FAULT="wrong_element"),
