@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "gpubench/device_info.h"
@@ -72,6 +73,10 @@ class Device {
   /// After an error: clears it and returns true if the device can go on (false: lost for this
   /// process).
   virtual bool recover() noexcept = 0;
+  /// What is enqueued up to end_profile() is for a profiler: between its start and stop, in a range
+  /// of that name. Nothing on a device that no profiler knows.
+  virtual void begin_profile(const std::string& name) { static_cast<void>(name); }
+  virtual void end_profile() {}
 };
 
 /// Owned device memory.

@@ -116,6 +116,10 @@ void add_run(CLI::App& app, RunOptions& options, std::function<void()> chosen) {
   run->add_flag("--no-verify", options.no_verify, "Do not compare results with a reference");
   run->add_flag("--dry-run", options.dry_run,
                 "Print the cases and the memory they need, run nothing");
+  run->add_flag(
+      "--profile", options.profile,
+      "For ncu and nsys: one iteration of each case between profiler start and stop, in an "
+      "NVTX range named as the case; nothing is measured");
   run->add_flag("--isolate", options.isolate,
                 "Run each case in a process of its own: a crash or a lost device ends only that");
   run->add_option("--repeat", options.repeat,

@@ -27,6 +27,7 @@ class CaseRunner {
     TelemetryRecorder* telemetry;   ///< reads the source
     SamplingPolicy policy;
     bool verify;
+    bool profile;  ///< one iteration for a profiler instead of measuring
     const std::map<std::string, std::string>& environment;  ///< as recorded in the report
   };
 
@@ -42,6 +43,7 @@ class CaseRunner {
   void execute(const Case& work, Result& result);
   void require_memory(const Case& work);
   bool stopped(Result& result) const;
+  void profile(const Case& work, Result& result);
   void take(const DeviceError& error, Result& result);
 
   Setup setup_;

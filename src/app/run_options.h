@@ -29,6 +29,7 @@ struct RunOptions {
   bool fail_fast = false;
   bool fail_on_skip = false;
   bool isolate = false;
+  bool profile = false;
   bool quiet = false;
   std::vector<std::string> command;  ///< argv, for the report
 };

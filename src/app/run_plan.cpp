@@ -48,6 +48,9 @@ RunPlan plan_run(const RunOptions& options, DeviceKind kind) {
         "nothing to run: name a suite (--suite bert) or a workload (ops/gemm); see `gpubench "
         "list`");
   }
+  if (options.profile && (options.isolate || options.repeat > 1)) {
+    throw ConfigError("--profile is for one process: leave out --isolate and --repeat");
+  }
   RunPlan plan;
   std::vector<CaseRequest> requests;
   if (!options.suite.empty()) {

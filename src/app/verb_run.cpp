@@ -112,7 +112,7 @@ class Run {
     opened.runner.emplace(
         CaseRunner::Setup{*opened.device, libraries_, described, index, opened.source.get(),
                           opened.recorder ? &*opened.recorder : nullptr, plan_.policy,
-                          !options_.no_verify, report_.environment},
+                          !options_.no_verify, options_.profile, report_.environment},
         progress_);
     return *opened.runner;
   }

@@ -67,6 +67,12 @@ class Limits(harness.CliTest):
             self.statuses(WRONG_RESULT, *SMALL, *QUICK, "--isolate", GPUBENCH_FAULT="wrong_element"),
             [("wrong", "E_WRONG_RESULT")])
 
+    def test_profile_runs_once_and_measures_nothing(self):
+        self.assertEqual(self.statuses(FINE, *SMALL, *QUICK, "--profile"), [("not_run", "E_PROFILED")])
+        self.assertEqual(self.statuses(WRONG_RESULT, *SMALL, *QUICK, "--profile", GPUBENCH_FAULT="nan"),
+                         [("wrong", "E_WRONG_RESULT")])
+        self.expect(harness.USAGE, "run", *SMALL, *QUICK, "--profile", "--isolate", stderr=("--profile",))
+
     def children(self, process):
         path = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
         return [int(word) for word in path.read_text(encoding="utf-8").split()]

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/cuda/cuda_device.h"
 
+#include <cuda_profiler_api.h>
 #include <fmt/format.h>
+#include <nvtx3/nvToolsExt.h>
 
 #include <algorithm>
 #include <array>
@@ -185,6 +187,17 @@ bool CudaDevice::recover() noexcept {
   } catch (...) {
     return false;
   }
+}
+
+void CudaDevice::begin_profile(const std::string& name) {
+  activate();
+  nvtxRangePushA(name.c_str());
+  check(cudaProfilerStart());
+}
+
+void CudaDevice::end_profile() {
+  check(cudaProfilerStop());
+  nvtxRangePop();
 }
 
 }  // namespace gpubench

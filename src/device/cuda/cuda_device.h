@@ -28,6 +28,8 @@ class CudaDevice : public Device {
   void fill_bytes(Stream& stream, void* to, int byte, std::size_t bytes) override;
   MemoryState memory() override;
   bool recover() noexcept override;
+  void begin_profile(const std::string& name) override;
+  void end_profile() override;
 
  private:
   DeviceInfo info_;
