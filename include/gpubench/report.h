@@ -54,7 +54,7 @@ struct Peak {
   std::optional<double> datasheet_pct;  ///< of the published dense peak
   std::optional<double> at_clock_pct;   ///< of SMs x FLOP/clk/SM x median clock while measuring
   std::optional<double> memory_pct;     ///< of the published memory bandwidth
-  std::optional<double> of_measured_roof_pct;  ///< not measured yet
+  std::optional<double> of_measured_roof_pct;  ///< analysis/measured_roof.h
   std::string bound;                           ///< "compute", "memory", or empty where unknown
 };
 

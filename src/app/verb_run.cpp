@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "analysis/measured_roof.h"
 #include "analysis/repeat.h"
 #include "app/case_runner.h"
 #include "app/configs.h"
@@ -243,6 +244,7 @@ class Run {
   }
 
   void finish() {
+    fill_measured_roofs(report_.results);
     const Summary summary = count_results(report_.results, steady_seconds() - begin_s_);
     report_.summary = summary;
     report_.complete = !watch_.interrupted() && !out_of_time_ && summary.not_run == 0;
