@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libs/cblas.h"
 
+#include <cstdlib>
 #include <limits>
 
 #include "gpubench/error.h"
@@ -45,6 +46,23 @@ std::string version_of(const SharedLibrary& library) {
 }
 
 }  // namespace
+
+std::string openblas_core(bool intel, bool avx2_fma, bool avx512) {
+  if (!intel || !avx2_fma) return {};
+  return avx512 ? "SkylakeX" : "Haswell";
+}
+
+void choose_openblas_core() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  const bool avx2_fma = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512vl");
+  const std::string core = openblas_core(__builtin_cpu_is("intel") != 0, avx2_fma, avx512);
+  if (!core.empty()) ::setenv("OPENBLAS_CORETYPE", core.c_str(), /*overwrite=*/0);
+#endif
+}
 
 CblasApi::CblasApi(SharedLibrary library)
     : library_(std::move(library)),

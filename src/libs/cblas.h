@@ -9,6 +9,15 @@
 
 namespace gpubench {
 
+/// The kernels that OpenBLAS should run on such a processor, by its own name for them; empty: its
+/// choice stands. It knows Intel's processors by model number, and takes SSE kernels, which are
+/// several times slower, for a model that is newer than itself.
+std::string openblas_core(bool intel, bool avx2_fma, bool avx512);
+
+/// Sets OPENBLAS_CORETYPE for this process accordingly, unless it is set. Before OpenBLAS is
+/// loaded, and before there are threads that read the environment.
+void choose_openblas_core();
+
 class CblasApi {
  public:
   /// Values of the C interface that all implementations share.

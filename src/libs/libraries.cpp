@@ -16,7 +16,7 @@ struct Libraries::State {
       [](SharedLibrary library) { return std::make_unique<CblasApi>(std::move(library)); }};
 };
 
-Libraries::Libraries() : state_(std::make_unique<State>()) {}
+Libraries::Libraries() : state_(std::make_unique<State>()) { choose_openblas_core(); }
 Libraries::~Libraries() = default;
 
 std::vector<LibraryStatus> Libraries::statuses(bool load_all) {

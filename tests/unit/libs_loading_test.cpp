@@ -176,5 +176,19 @@ TEST_F(CblasTest, RefusesSizesBeyondItsIntegers) {
                ConfigError);
 }
 
+TEST(OpenBlasCore, FollowsWhatTheProcessorCanDo) {
+  EXPECT_EQ(openblas_core(true, true, true), "SkylakeX");
+  EXPECT_EQ(openblas_core(true, true, false), "Haswell");
+  EXPECT_EQ(openblas_core(true, false, false), "") << "an old processor is known";
+  EXPECT_EQ(openblas_core(false, true, true), "") << "other makers' are found by their features";
+}
+
+TEST(OpenBlasCore, ASettingOfTheUserStands) {
+  ::setenv("OPENBLAS_CORETYPE", "Nehalem", 1);
+  choose_openblas_core();
+  EXPECT_STREQ(std::getenv("OPENBLAS_CORETYPE"), "Nehalem");
+  ::unsetenv("OPENBLAS_CORETYPE");
+}
+
 }  // namespace
 }  // namespace gpubench
