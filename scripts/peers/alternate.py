@@ -42,7 +42,7 @@ def suite_of(cases, tune):
     """A gpubench suite of the same cases."""
     entries = []
     for case in cases:
-        if tune and case.workload == "ops/gemm":
+        if tune and "tune" in case.params:
             case = case.with_params(tune=1)
         entries.append({"workload": case.workload, "params": case.given()})
     return {"name": "peers", "summary": "The cases of scripts/peers/pytorch_ops.py", "cases": entries}

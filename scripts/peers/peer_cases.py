@@ -13,6 +13,10 @@ DEFAULTS = {
         "batch": 4, "heads": 16, "seq": 4096, "head_dim": 128, "dtype": "bf16", "causal": 0,
         "pass": "forward", "impl": "auto",
     },
+    "ops/conv": {
+        "pass": "forward", "dtype": "fp16", "n": 256, "h": 56, "w": 56, "c": 64, "k": 64, "r": 3, "s": 3,
+        "stride": 1, "pad": 1, "dilation": 1, "groups": 1, "tune": 0, "impl": "auto",
+    },
 }
 
 ELEMENT_BYTES = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 1}
@@ -57,11 +61,28 @@ def attention_work(batch, heads, seq, head_dim, causal, backward, element_bytes=
     return {"flops": flops, "bytes": float(tensors * rows * head_dim * element_bytes + 4 * rows)}
 
 
+def conv_extent(size, filter_size, stride, pad, dilation):
+    """Height or width of the output."""
+    return (size + 2 * pad - (dilation * (filter_size - 1) + 1)) // stride + 1
+
+
+def conv_work(n, h, w, c, k, r, s, stride, pad, dilation, groups, element_bytes=2):
+    """Products with padding count."""
+    p, q = (conv_extent(h, r, stride, pad, dilation), conv_extent(w, s, stride, pad, dilation))
+    filters = k * r * s * c // groups
+    elements = n * h * w * c + filters + n * p * q * k
+    return {"flops": 2.0 * n * p * q * filters, "bytes": float(element_bytes * elements)}
+
+
 def work_of(case):
     """(work object of the report, flop rule)"""
     p = case.params
     if case.workload == "ops/gemm":
         work, rule = gemm_work(p["m"], p["n"], p["k"], p["dtype"]), "gemm:2mnk"
+    elif case.workload == "ops/conv":
+        sizes = {key: value for key, value in p.items() if key not in ("pass", "dtype", "tune", "impl")}
+        work = conv_work(**sizes, element_bytes=ELEMENT_BYTES[p["dtype"]])
+        rule = "conv:2npqkcrs/groups"
     else:
         backward = p["pass"] == "backward"
         work = attention_work(p["batch"], p["heads"], p["seq"], p["head_dim"], bool(p["causal"]),
@@ -93,12 +114,27 @@ def attention_cases():
             for shape in shapes for direction in ("forward", "backward")]
 
 
+def conv_cases():
+    pointwise = dict(r=1, s=1, pad=0)
+    shapes = (
+        dict(h=56, w=56, c=64, k=64),
+        dict(h=28, w=28, c=128, k=128),
+        dict(h=14, w=14, c=256, k=256),
+        dict(h=7, w=7, c=512, k=512),
+        dict(h=56, w=56, c=256, k=64, **pointwise),
+        dict(h=14, w=14, c=1024, k=256, **pointwise),
+        dict(h=224, w=224, c=3, k=64, r=7, s=7, stride=2, pad=3),
+    )
+    return [Case("ops/conv", dtype=dtype, **shape) for shape in shapes for dtype in ("fp16", "tf32")]
+
+
 def default_cases(pattern="*"):
     """The cases whose id matches the glob; a pattern without * and ? matches as a substring."""
     if not any(sign in pattern for sign in "*?"):
         pattern = f"*{pattern}*"
     # fnmatchcase would read [...] as a set; ids hold none.
-    return [case for case in gemm_cases() + attention_cases() if fnmatch.fnmatchcase(case.id, pattern)]
+    cases = gemm_cases() + attention_cases() + conv_cases()
+    return [case for case in cases if fnmatch.fnmatchcase(case.id, pattern)]
 
 
 def pairing_key(workload, params, ignored=("impl", "tune")):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures PyTorch's GEMM and attention by gpubench's own protocol and writes a gpubench report.
+"""Measures PyTorch's GEMM, attention and convolution by gpubench's own protocol and writes a gpubench report.
 
   pytorch_ops.py --out pytorch.json            the default cases on GPU 0
   pytorch_ops.py --cases 'ops/gemm*8192*' --list
@@ -9,7 +9,8 @@
 GEMM is x @ w.t() into a given output (torch.mm, torch._scaled_mm for FP8); attention is
 scaled_dot_product_attention with its cuDNN backend on (batch, seq, heads, head_dim) tensors. The forward
 pass runs on inputs that require gradients, so it writes the log-sum-exp like a training step; the backward
-pass is torch.autograd.grad alone. scripts/peers/alternate.py runs this and gpubench in turn.
+pass is torch.autograd.grad alone. A convolution is conv2d on channels_last tensors with cudnn.benchmark,
+forward only. scripts/peers/alternate.py runs this and gpubench in turn.
 Exit codes: 0 fine, 1 a case failed, 2 usage, 3 no GPU or no PyTorch, 4 a wrong result, 130 interrupted.
 """
 import argparse
@@ -30,6 +31,7 @@ FP8_SIGMA = 64.0  # of the operands, as in src/ops/gemm/problem.cpp: hardly anyt
 GEMM_TOLERANCE = {"fp8": 0.05}
 DEFAULT_GEMM_TOLERANCE = 0.02
 ATTENTION_TOLERANCE = 0.05
+CONV_TOLERANCE = 0.02
 CHECKED_ROWS = 64
 
 
@@ -163,6 +165,54 @@ class AttentionJob:
         return error, ATTENTION_TOLERANCE, "double, two heads"
 
 
+class ConvJob:
+    """y = conv2d(x, w), channels last, in rotating sets; outputs rotate too, as in attention."""
+
+    def __init__(self, torch, case, l2_bytes, seed):
+        p = case.params
+        if p["pass"] != "forward":
+            raise ValueError("only the forward pass is measured here")
+        self._torch = torch
+        torch.backends.cudnn.benchmark = True  # times cuDNN's algorithms once for each shape
+        torch.backends.cudnn.allow_tf32 = p["dtype"] == "tf32"
+        self._options = {"stride": p["stride"], "padding": p["pad"], "dilation": p["dilation"],
+                         "groups": p["groups"]}
+        storage = {"fp16": torch.float16, "bf16": torch.bfloat16, "tf32": torch.float32,
+                   "fp32": torch.float32}[p["dtype"]]
+        generator = torch.Generator(device="cuda").manual_seed(seed)
+        channels = p["c"] // p["groups"]
+        scale = (p["r"] * p["s"] * channels) ** -0.25  # as src/ops/conv/problem.cpp: outputs of order 1
+
+        def operand(*shape):
+            values = torch.randn(shape, device="cuda", generator=generator) * scale
+            return values.to(storage).contiguous(memory_format=torch.channels_last)
+
+        x, w = operand(p["n"], p["c"], p["h"], p["w"]), operand(p["k"], channels, p["r"], p["s"])
+        self.sets = rotation_sets(l2_bytes, int(peer_cases.work_of(case)[0]["bytes"]))
+        # preserve_format keeps channels_last.
+        self._inputs = [(x, w)] + [(x.clone(), w.clone()) for _ in range(self.sets - 1)]
+        self._results = [None] * self.sets
+
+    def enqueue(self, iteration):
+        index = iteration % self.sets
+        x, w = self._inputs[index]
+        with self._torch.no_grad():
+            self._results[index] = self._torch.nn.functional.conv2d(x, w, **self._options)
+
+    def verify(self):
+        """The first and the last image of the last set in double precision."""
+        torch = self._torch
+        last = self.sets - 1
+        self.enqueue(last)
+        x, w = self._inputs[last]
+        picked = x[[0, -1]].double()
+        reference = torch.nn.functional.conv2d(picked, w.double(), **self._options)
+        return error_of(torch, self._results[last][[0, -1]], reference), CONV_TOLERANCE, "double, two images"
+
+
+JOBS = {"ops/gemm": GemmJob, "ops/attention": AttentionJob, "ops/conv": ConvJob}
+
+
 def library_objects(torch, driver):
     with open("/proc/self/maps", encoding="utf-8") as file:
         paths = peer_report.loaded_libraries(file.read())
@@ -232,7 +282,7 @@ class Run:
 
     def execute(self, case, result, stream):
         torch = self.torch
-        make = GemmJob if case.workload == "ops/gemm" else AttentionJob
+        make = JOBS[case.workload]
         torch.cuda.reset_peak_memory_stats()
         job = make(torch, case, self.properties.L2_cache_size, self.options.seed)
         if not self.check(job, result):

@@ -38,6 +38,24 @@ Work attention_work(std::int64_t batch, std::int64_t heads, std::int64_t seq, st
   return work;
 }
 
+Work conv_work(std::int64_t n, std::int64_t h, std::int64_t w, std::int64_t c, std::int64_t p,
+               std::int64_t q, std::int64_t k, std::int64_t r, std::int64_t s, std::int64_t groups,
+               std::size_t element_bytes) {
+  const auto images = static_cast<double>(n);
+  const double in =
+      images * static_cast<double>(h) * static_cast<double>(w) * static_cast<double>(c);
+  const double out =
+      images * static_cast<double>(p) * static_cast<double>(q) * static_cast<double>(k);
+  const double per_filter = static_cast<double>(r) * static_cast<double>(s) *
+                            (static_cast<double>(c) / static_cast<double>(groups));
+  Work work;
+  work.flops = 2 * out * per_filter;
+  work.bytes =
+      (in + out + static_cast<double>(k) * per_filter) * static_cast<double>(element_bytes);
+  work.flop_rule = "conv:2npqkcrs/groups";
+  return work;
+}
+
 Work memory_work(std::string_view kernel, std::uint64_t elements, std::size_t element_bytes) {
   struct Count {
     std::string name;

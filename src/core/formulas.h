@@ -23,6 +23,13 @@ Work gemm_work(std::int64_t m, std::int64_t n, std::int64_t k, std::size_t in_by
 Work attention_work(std::int64_t batch, std::int64_t heads, std::int64_t seq, std::int64_t head_dim,
                     bool causal, bool backward, std::size_t element_bytes);
 
+/// Convolution of [n][h][w][c] to [n][p][q][k] by r x s filters, forward or either gradient:
+/// 2 n p q k c r s / groups FLOP ("conv:2npqkcrs/groups"). Products with padding count as work, as
+/// in every published rate: implementations may skip them. Bytes: images, filters and outputs once.
+Work conv_work(std::int64_t n, std::int64_t h, std::int64_t w, std::int64_t c, std::int64_t p,
+               std::int64_t q, std::int64_t k, std::int64_t r, std::int64_t s, std::int64_t groups,
+               std::size_t element_bytes);
+
 /// STREAM counts: copy and scale 2 n e, triad 3 n e, read n e bytes; FLOPs 0, 1, 2, 1 per element.
 Work memory_work(std::string_view kernel, std::uint64_t elements, std::size_t element_bytes);
 

@@ -91,12 +91,16 @@ class Cases(unittest.TestCase):
 
     def test_default_list_and_filter(self):
         ids = [case.id for case in peer_cases.default_cases()]
-        self.assertEqual((len(ids), len(set(ids))), (20, 20))
+        self.assertEqual((len(ids), len(set(ids))), (34, 34))
         self.assertEqual(len(peer_cases.default_cases("ops/attention*backward*")), 5)
         self.assertEqual(len(peer_cases.default_cases("8192")), 7)
         self.assertEqual([case.id for case in peer_cases.default_cases("ops/gemm?dtype=tf32")],
                          ["ops/gemm?dtype=tf32"])
         self.assertEqual(peer_cases.default_cases("nothing"), [])
+        convolutions = [case.id for case in peer_cases.default_cases("ops/conv*")]
+        self.assertEqual(len(convolutions), 14)
+        self.assertEqual(convolutions[:2], ["ops/conv", "ops/conv?dtype=tf32"])
+        self.assertEqual(convolutions[-1], "ops/conv?c=3&dtype=tf32&h=224&pad=3&r=7&s=7&stride=2&w=224")
 
     def test_work(self):
         self.assertEqual(peer_cases.gemm_work(2, 3, 5, "fp8"), {"flops": 60.0, "bytes": 10 + 15 + 12.0})
@@ -106,6 +110,20 @@ class Cases(unittest.TestCase):
         self.assertEqual(found["flops"], 4.0 * 2 * 3 * kept * 8)
         backward = peer_cases.attention_work(2, 3, 7, 8, causal=True, backward=True)
         self.assertEqual(backward["flops"], 2.5 * found["flops"])
+
+    def test_conv_work(self):
+        sizes = {"n": 2, "h": 7, "w": 6, "c": 4, "k": 6, "r": 3, "s": 2, "stride": 2, "pad": 1, "dilation": 2,
+                 "groups": 2}
+        # Places of the filter within the padded image, which reach over 5 rows and 3 columns.
+        p, q = len(range(-1, 7 + 1 - 5 + 1, 2)), len(range(-1, 6 + 1 - 3 + 1, 2))
+        found = peer_cases.conv_work(**sizes)
+        self.assertEqual(found["flops"], 2.0 * 2 * p * q * 6 * (4 // 2) * 3 * 2)
+        self.assertEqual(found["bytes"], 2.0 * (2 * 7 * 6 * 4 + 6 * 3 * 2 * 2 + 2 * p * q * 6))
+        case = Case("ops/conv", h=14, w=14, c=256, k=256, dtype="tf32")
+        work, rule = peer_cases.work_of(case)
+        self.assertEqual(rule, "conv:2npqkcrs/groups")
+        self.assertEqual(work["flops"], 2.0 * 256 * 14 * 14 * 256 * 256 * 9)
+        self.assertEqual(work["bytes"], 4.0 * (2 * 256 * 14 * 14 * 256 + 256 * 256 * 9))
 
     def test_graph_holds_whole_rotations(self):
         for iterations, sets in ((1, 2), (7, 5), (100000, 1024), (3, 20000)):

@@ -48,6 +48,28 @@ TEST(AttentionWork, NamesItsRule) {
   EXPECT_EQ(attention_work(1, 1, 1, 1, true, true, 2).flop_rule, "attention:causal*2.5");
 }
 
+TEST(ConvWork, CountsEveryProductAndEachTensorOnce) {
+  const int n = 2, h = 7, w = 6, c = 4, k = 6, r = 3, s = 2, stride = 2, pad = 1;
+  for (const int groups : {1, 2}) {
+    int p = 0, q = 0;  // positions of the filter that stay within the padded image
+    for (int top = -pad; top + r <= h + pad; top += stride) ++p;
+    for (int left = -pad; left + s <= w + pad; left += stride) ++q;
+    double counted = 0;
+    for (int output = 0; output < n * p * q * k; ++output)
+      for (int tap = 0; tap < r * s; ++tap)
+        for (int channel = 0; channel < c / groups; ++channel) counted += 2;
+    const Work work = conv_work(n, h, w, c, p, q, k, r, s, groups, 2);
+    EXPECT_EQ(work.flops, counted);
+    EXPECT_EQ(work.bytes, 2.0 * (n * h * w * c + n * p * q * k + k * r * s * c / groups));
+    EXPECT_EQ(work.flop_rule, "conv:2npqkcrs/groups");
+  }
+}
+
+TEST(ConvWork, LargeSizesDoNotWrap) {
+  constexpr std::int64_t kLarge = 1 << 30;
+  EXPECT_EQ(conv_work(kLarge, 1, 1, kLarge, 1, 1, kLarge, 1, 1, 1, 1).flops, 0x1p91);
+}
+
 TEST(MemoryWork, CountsAsStreamDoes) {
   EXPECT_EQ(memory_work("copy", 10, 4).bytes, 80);
   EXPECT_EQ(memory_work("scale", 10, 4).bytes, 80);

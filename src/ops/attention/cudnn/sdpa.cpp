@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only file that includes cudnn_frontend.h, a header of a minute's compile time.
+// Includes cudnn_frontend.h, a header of a minute's compile time: nothing else belongs here.
 #include "ops/attention/cudnn/sdpa.h"
 
 // The header's graph serialisation is not used, and would bring a second copy of a JSON library.
