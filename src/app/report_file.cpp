@@ -19,7 +19,15 @@ std::string default_path(const std::string& suite, const std::string& created) {
   std::string stamp =
       created;  // "2026-12-01T03:04:05Z" as "20261201T030405Z": sorts, and is a valid name anywhere
   std::erase_if(stamp, [](char c) { return c == '-' || c == ':'; });
-  return fmt::format("gpubench-{}-{}.json", suite.empty() ? "run" : suite, stamp);
+  const std::string base = fmt::format("gpubench-{}-{}", suite.empty() ? "run" : suite, stamp);
+  const auto taken = [](const std::string& path) {
+    std::error_code ignored;
+    return std::filesystem::exists(path, ignored) ||
+           std::filesystem::exists(path + ".journal", ignored);
+  };
+  std::string path = base + ".json";
+  for (int i = 2; taken(path); ++i) path = fmt::format("{}-{}.json", base, i);  // the same second
+  return path;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "ops/conv/job.h"
 
 #include <utility>
+#include <vector>
 
 #include "core/formulas.h"
 #include "ops/conv/providers.h"
@@ -45,11 +46,15 @@ std::unique_ptr<Job> make_conv_job(Context& context, const ConvProblem& problem,
 
 std::uint64_t conv_footprint(const DeviceInfo& device, const Conditions& conditions,
                              const ConvProblem& problem) {
+  const std::vector<Operand> operands = conv_operands(problem);
+  // First what throws for a size that overflows: the sizes of the check are plain products of the
+  // same numbers.
+  static_cast<void>(op_job_footprint(device, conditions, operands, /*references=*/false));
   const double limit = default_full_conv_flops(device.kind);
-  return checked_add({op_job_footprint(device, conditions, conv_operands(problem),
-                                       conv_checks_every_element(problem, limit)),
-                      conv_verification_bytes(device.kind, problem, limit),
-                      device.kind == DeviceKind::cuda ? kMostConvWorkspace : 0});
+  return checked_add(
+      {op_job_footprint(device, conditions, operands, conv_checks_every_element(problem, limit)),
+       conv_verification_bytes(device.kind, problem, limit),
+       device.kind == DeviceKind::cuda ? kMostConvWorkspace : 0});
 }
 
 }  // namespace gpubench
