@@ -2,12 +2,12 @@
 // A block of 16 x 16 threads makes a 64 x 64 tile of one group's matrix, each thread 4 x 4 of it
 // with a stride of 16. Where there are too few tiles to fill a GPU (wgrad: few filters, a reduction
 // over the whole batch) the depth is split and the parts are added in a fixed order.
-#include <algorithm>
 #include <limits>
 
 #include "gpubench/error.h"
 #include "kernels/common/launch.cuh"
 #include "kernels/conv_reference/conv_reference.h"
+#include "kernels/conv_reference/conv_split.h"
 #include "kernels/conv_reference/conv_view.cuh"
 
 namespace gpubench {
@@ -18,7 +18,8 @@ using conv_reference::load_element;
 using conv_reference::right;
 using conv_reference::View;
 
-constexpr int kTile = 64, kDepth = 16, kSide = 16, kPerThread = kTile / kSide;
+constexpr int kTile = ConvSplit::kTile, kDepth = ConvSplit::kDepth, kSide = 16,
+              kPerThread = kTile / kSide;
 constexpr int kThreads = kSide * kSide;
 constexpr int kLoads = kTile * kDepth / kThreads;
 constexpr int kPitch = kTile + 1;
@@ -195,31 +196,8 @@ std::uint32_t narrow(std::int64_t size) {
                     "channels have to stay below 2^31; choose a smaller n");
 }
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-/// Sizes of a division, in 64 bits: whether they fit is asked where something is launched.
-struct Sizes {
-  std::int64_t rows, columns, tiles_n, tiles, depth_per_split, splits;
-};
-
-Sizes sizes_of(ConvPass pass, const ConvShape& shape) {
-  // Enough blocks for several waves on any GPU; parts stay within some tens of MB.
-  constexpr std::int64_t kBlocks = 1024, kLeastDepth = 256;
-  const ConvMatrix matrix = conv_matrix(pass, shape);
-  Sizes sizes{};
-  sizes.rows = pass == ConvPass::wgrad ? matrix.rows / shape.groups : matrix.rows;
-  sizes.columns = pass == ConvPass::wgrad ? matrix.columns : matrix.columns / shape.groups;
-  sizes.tiles_n = ceil_div(sizes.columns, kTile);
-  sizes.tiles = ceil_div(sizes.rows, kTile) * sizes.tiles_n * shape.groups;
-  const std::int64_t wanted =
-      std::clamp<std::int64_t>(kBlocks / sizes.tiles, 1, ceil_div(matrix.depth, kLeastDepth));
-  sizes.depth_per_split = ceil_div(ceil_div(matrix.depth, wanted), kDepth) * kDepth;
-  sizes.splits = ceil_div(matrix.depth, sizes.depth_per_split);
-  return sizes;
-}
-
 Division divide(ConvPass pass, const ConvShape& shape) {
-  const Sizes sizes = sizes_of(pass, shape);
+  const ConvSplit sizes = conv_split(pass, shape);
   narrow(sizes.tiles * sizes.splits);
   narrow(shape.h + 2 * shape.pad);  // places beside the image wrap around: see input_index
   narrow(shape.w + 2 * shape.pad);
@@ -279,19 +257,13 @@ void with_pass(ConvPass pass, const Launch& launch) {
 
 }  // namespace
 
-std::size_t conv_reference_scratch_bytes(ConvPass pass, const ConvShape& shape) {
-  const std::int64_t splits = sizes_of(pass, shape).splits;
-  return splits == 1 ? 0
-                     : static_cast<std::size_t>(splits * count_of(pass, shape)) * sizeof(double);
-}
-
 void launch_conv_reference(void* stream, const ConvReference& problem, float* out, void* scratch) {
   const cudaStream_t queue = native_stream(stream);
   const Division division = divide(problem.pass, problem.shape);
   const View view = view_of(problem);
   const std::int64_t count = count_of(problem.pass, problem.shape);
   auto* parts = static_cast<double*>(scratch);
-  const auto tiles_m = static_cast<std::uint32_t>(ceil_div(division.rows, kTile));
+  const auto tiles_m = static_cast<std::uint32_t>((division.rows + kTile - 1) / kTile);
   const unsigned blocks = tiles_m * division.tiles_n * division.groups * division.splits;
   with_pass(problem.pass, [&](auto pass) {
     tile_kernel<decltype(pass)::value>

@@ -73,9 +73,6 @@ struct ConvProjection {
   std::uint64_t seed = 0;
 };
 
-/// Bytes of scratch that launch_conv_reference needs: partial sums of a long reduction.
-std::size_t conv_reference_scratch_bytes(ConvPass pass, const ConvShape& shape);
-
 /// Every element, rounded to FP32 at the end. Throws Unsupported where a side of the matrix passes
 /// 2^31.
 void launch_conv_reference(void* stream, const ConvReference& problem, float* out, void* scratch);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "device/devices.h"
+#include "kernels/conv_reference/conv_split.h"
 #include "libs/libraries.h"
 #include "ops/conv/job.h"
 #include "ops/conv/reference.h"

@@ -137,8 +137,6 @@ void compute(const ConvReference& problem, float* out) {
   }
 }
 
-std::size_t scratch_bytes(ConvPass, const ConvShape&) { return 0; }
-
 void reference(Stream& stream, const ConvReference& problem, float* out, void*) {
   stream.synchronize();
   if (problem.second_dtype == Dtype::fp64) {
@@ -207,6 +205,6 @@ void samples(Stream& stream, const ConvReference& problem, const void* out, Dtyp
 
 }  // namespace
 
-ConvCheckBackend cpu_conv_checks() { return {scratch_bytes, reference, projection, samples}; }
+ConvCheckBackend cpu_conv_checks() { return {reference, projection, samples}; }
 
 }  // namespace gpubench

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gpubench/error.h"
+#include "kernels/conv_reference/conv_split.h"
 #include "util/units.h"
 
 namespace gpubench {
@@ -22,6 +23,11 @@ ConvCheckBackend checks_for(DeviceKind kind) {
   if (kind == DeviceKind::cpu) return cpu_conv_checks();
   throw DeviceError("E_NO_CUDA",
                     "this build has no CUDA: build with a CUDA toolkit, or --device cpu");
+}
+
+/// The host's reference needs none. Asked of builds without CUDA too, which plan runs for GPUs.
+std::size_t scratch_bytes(DeviceKind kind, ConvPass pass, const ConvShape& shape) {
+  return kind == DeviceKind::cpu ? 0 : conv_reference_scratch_bytes(pass, shape);
 }
 
 ConvReference reference_problem(DeviceKind kind, const ConvProblem& problem,
@@ -101,7 +107,7 @@ SampledSizes sampled_sizes(DeviceKind kind, const ConvProblem& problem) {
   return {.second = projected_count(projected.second),
           .values = std::max(projected_count(projected.output),
                              static_cast<std::uint64_t>(sample_count(matrix.rows, matrix.columns))),
-          .scratch_bytes = checks_for(kind).scratch_bytes(problem.pass, projected.shape)};
+          .scratch_bytes = scratch_bytes(kind, problem.pass, projected.shape)};
 }
 
 class SampledCheck {
@@ -181,9 +187,8 @@ bool conv_checks_every_element(const ConvProblem& problem, double full_check_flo
 
 std::uint64_t conv_verification_bytes(DeviceKind kind, const ConvProblem& problem,
                                       double full_check_flops) {
-  const ConvCheckBackend checks = checks_for(kind);
   if (conv_checks_every_element(problem, full_check_flops)) {
-    return checks.scratch_bytes(problem.pass, problem.shape);
+    return scratch_bytes(kind, problem.pass, problem.shape);
   }
   const SampledSizes sizes = sampled_sizes(kind, problem);
   return checked_add({checked_mul({sizes.second, sizeof(double)}),
@@ -199,8 +204,7 @@ ConvVerification conv_verification(Context& context, const ConvProblem& problem,
   if (conv_checks_every_element(problem, full_check_flops)) {
     const ConvCheckBackend checks = checks_for(kind);
     const auto scratch = std::make_shared<const Buffer>(
-        context.device,
-        std::max<std::size_t>(checks.scratch_bytes(problem.pass, problem.shape), 1));
+        context.device, std::max<std::size_t>(scratch_bytes(kind, problem.pass, problem.shape), 1));
     verification.name = "double " + where + ", every element";
     verification.reference = [kind, problem, checks, scratch](Stream& stream,
                                                               std::span<void* const> operands,

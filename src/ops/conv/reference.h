@@ -39,7 +39,6 @@ std::uint64_t conv_verification_bytes(DeviceKind kind, const ConvProblem& proble
 /// The functions of kernels/conv_reference/conv_reference.h on one kind of device; `dtype`s are
 /// storage types. On the cpu device the first input and outputs are FP32, the second FP32 or FP64.
 struct ConvCheckBackend {
-  std::size_t (*scratch_bytes)(ConvPass pass, const ConvShape& shape);
   void (*reference)(Stream& stream, const ConvReference& problem, float* out, void* scratch);
   void (*projection)(Stream& stream, const ConvProjection& projection, void* out, Dtype out_dtype);
   void (*samples)(Stream& stream, const ConvReference& problem, const void* out, Dtype out_dtype,
