@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "analysis/derive.h"
 #include "analysis/match.h"
@@ -150,6 +151,20 @@ Result light_copy(const Result& result) {
   return light;
 }
 
+/// Nothing tells which of two results of one case is meant: a report edited or joined by hand.
+void note_repeated_cases(const char* side, const Report& report, std::vector<std::string>& notes) {
+  std::set<std::pair<int, std::string>> seen;
+  std::set<std::string> repeated;
+  for (const Result& result : report.results) {
+    if (!seen.emplace(result.device, result.id).second) repeated.insert(result.id);
+  }
+  if (repeated.empty()) return;
+  notes.push_back(fmt::format(
+      "{} has several results of {}{}; they are paired in their order", side, *repeated.begin(),
+      repeated.size() > 1 ? fmt::format(" and of {} more cases", repeated.size() - 1)
+                          : std::string()));
+}
+
 void summarise(CompareReport& compared, bool allow_partial) {
   double log_sum = 0;
   for (const CompareRow& row : compared.rows) {
@@ -173,6 +188,8 @@ CompareReport compare_reports(const Report& a, const Report& b, const CompareOpt
   compared.a = describe_run(a);
   compared.b = describe_run(b);
   compared.notes = run_differences(a, b);
+  note_repeated_cases("A", a, compared.notes);
+  note_repeated_cases("B", b, compared.notes);
   std::vector<Result> lights;
   for (const Match& match : match_results(a, b, options.ignore_params)) {
     const Result* of_a = match.a ? &a.results[*match.a] : nullptr;

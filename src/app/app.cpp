@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -188,17 +189,16 @@ ExitCode code_of(const Error& error) {
   return ExitCode::case_failed;
 }
 
-/// CLI11's message does not say what was typed.
-void explain_unknown_verb(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return;
+/// What is wrong with the verb, or empty: CLI11's message would not say what was typed.
+std::string wrong_verb(const CLI::App& app, int argc, char** argv) {
+  if (argc > 1 && argv[1][0] == '-') return {};
   std::vector<std::string> names;
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
     names.push_back(verb->get_name());
-  for (const std::string& name : names) {
-    if (name == argv[1]) return;
-  }
-  say(fmt::format("gpubench: no verb '{}'{} (there are: {})\n", argv[1], suggestion(argv[1], names),
-                  join(names, ", ")));
+  const std::string known = fmt::format(" (there are: {}; --help tells more)", join(names, ", "));
+  if (argc < 2) return "no verb" + known;
+  if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return {};
+  return fmt::format("no verb '{}'{}{}", argv[1], suggestion(argv[1], names), known);
 }
 
 }  // namespace
@@ -207,7 +207,8 @@ void explain_unknown_verb(const CLI::App& app, int argc, char** argv) {
 void occupy_standard_files() {
   int file = 0;
   do {
-    file = ::open("/dev/null", O_RDWR);
+    // Only to read: what is printed to a closed stdout has to be seen to fail.
+    file = ::open("/dev/null", O_RDONLY);
   } while (file >= 0 && file <= STDERR_FILENO);
   if (file > STDERR_FILENO) ::close(file);
 }
@@ -223,6 +224,8 @@ int run_app(int argc, char** argv) {
   occupy_standard_files();
   // A reader of our output that ends early (`| head`) is seen as a write error, not as a signal.
   std::signal(SIGPIPE, SIG_IGN);
+  // Likewise a file that reaches the limit of its size (ulimit -f).
+  std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app(kAbout, "gpubench");
   app.set_version_flag(
       "--version", fmt::format("gpubench {} ({})", build_version().version, build_version().git));
@@ -236,9 +239,17 @@ int run_app(int argc, char** argv) {
     return close_output(verb());
   } catch (const CLI::ParseError& error) {
     const bool asked_for_help = error.get_exit_code() == 0;
-    if (!asked_for_help) explain_unknown_verb(app, argc, argv);
-    app.exit(error);
-    return int(asked_for_help ? ExitCode::fine : ExitCode::usage);
+    if (asked_for_help) {
+      app.exit(error);
+      return close_output(ExitCode::fine);
+    }
+    const std::string wrong = wrong_verb(app, argc, argv);
+    if (wrong.empty()) {
+      app.exit(error);
+    } else {
+      say("gpubench: " + wrong + "\n");
+    }
+    return int(ExitCode::usage);
   } catch (const Error& error) {
     say(fmt::format("gpubench: {} ({})\n", error.what(), error.code()));
     return int(code_of(error));

@@ -44,7 +44,7 @@ Suite load_suite(const std::string& name, DeviceKind kind) {
   const std::vector<std::string> names = suite_names();
   const std::string near = nearest(name, names);
   throw ConfigError(
-      "unknown suite '" + name + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?") +
+      "unknown suite '" + name + "'" + (near.empty() ? "." : "; did you mean '" + near + "'?") +
       " Shipped: " + join(names, ", ") + ". A file needs a slash or .json: ./mine.json");
 }
 

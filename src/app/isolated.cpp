@@ -37,11 +37,20 @@ constexpr double kKillAfterSeconds = 3;
   throw Error("E_ISOLATE", what + ": " + std::generic_category().message(code));
 }
 
+/// Not std::filesystem::temp_directory_path(): its error does not name the folder.
+std::string temporary_parent() {
+  const char* chosen = std::getenv("TMPDIR");
+  return chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
+}
+
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "gpubench-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) fail("no temporary folder " + name, errno);
+    const std::string parent = temporary_parent();
+    std::string name = parent + "/gpubench-XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) {
+      fail("no temporary folder in " + parent + " (TMPDIR chooses another)", errno);
+    }
     path_ = name;
   }
   ~TemporaryFolder() {

@@ -60,11 +60,13 @@ void ReportFile::save(const Report& report) {
   try {
     save_atomically(path_, text);
   } catch (const Error& error) {
-    const std::string fallback =
-        (std::filesystem::temp_directory_path() / fmt::format("gpubench-report-{}.json", getpid()))
-            .string();
+    std::error_code no_folder;
+    const std::string fallback = (std::filesystem::temp_directory_path(no_folder) /
+                                  fmt::format("gpubench-report-{}.json", getpid()))
+                                     .string();
     std::string where;
     try {
+      if (no_folder) throw Error("E_WRITE", no_folder.message());
       save_atomically(fallback, text);
       where = "; the report was saved as " + fallback;
     } catch (const Error&) {

@@ -9,7 +9,7 @@
 
 namespace gpubench {
 
-bool wants_cpu(const std::string& device_option) { return lower(device_option) == "cpu"; }
+bool wants_cpu(const std::string& device_option) { return lower(trimmed(device_option)) == "cpu"; }
 
 std::vector<ReportDevice> describe_gpus(Libraries& libraries, const Catalogue& catalogue) {
   const CudaState state = cuda_state();

@@ -2,12 +2,15 @@
 #include "report/journal.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
 
+#include "gpubench/error.h"
 #include "report/reader.h"
 #include "report/writer.h"
 #include "util/file.h"
@@ -21,17 +24,43 @@ namespace {
                              "; free some space or choose another --out");
 }
 
+/// Two runs into one report would each lose what the other wrote.
+[[noreturn]] void refuse_second_run(const std::string& report_path) {
+  throw ConfigError("--out " + report_path +
+                        ": another run is writing to it; wait for it or choose another --out",
+                    "E_OUTPUT");
+}
+
+/// False if another run holds the file. The lock goes with the process, however that ends; where
+/// the file system has no locks there is none to respect.
+bool lock(int file) { return ::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
+
+/// Whether the path still names the file: a run that started at the same moment may have moved it
+/// before it was locked.
+bool is_at(int file, const std::string& path) {
+  struct stat opened = {}, named = {};
+  return ::fstat(file, &opened) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
 }  // namespace
 
 Journal::Journal(const std::string& report_path, const Report& header)
     : path_(report_path + ".journal") {
-  if (::access(path_.c_str(), F_OK) == 0) {
+  if (const int earlier = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC); earlier >= 0) {
+    const bool free = lock(earlier);
     kept_ = path_ + ".old";
-    if (std::rename(path_.c_str(), kept_.c_str()) != 0) fail(path_, errno);
+    const bool moved = free && std::rename(path_.c_str(), kept_.c_str()) == 0;
+    const int error = errno;
+    ::close(earlier);
+    if (!free) refuse_second_run(report_path);
+    if (!moved) fail(path_, error);
   }
   file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (file_ < 0 && errno == EEXIST) refuse_second_run(report_path);
   if (file_ < 0) fail(path_, errno);
   try {
+    if (!lock(file_) || !is_at(file_, path_)) refuse_second_run(report_path);
     write_line(header_line(header));
   } catch (...) {
     ::close(file_);  // no destructor runs for a constructor that throws

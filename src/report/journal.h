@@ -13,8 +13,8 @@ namespace gpubench {
 class Journal {
  public:
   /// Starts REPORT_PATH.journal with everything of `header` but its results. A journal that is
-  /// already there (a run that did not end) is kept as REPORT_PATH.journal.old. Throws Error
-  /// E_WRITE.
+  /// already there (a run that did not end) is kept as REPORT_PATH.journal.old. Throws ConfigError
+  /// E_OUTPUT while another run writes to it, else Error E_WRITE.
   Journal(const std::string& report_path, const Report& header);
   ~Journal();
   Journal(const Journal&) = delete;

@@ -163,6 +163,12 @@ std::string lower(std::string_view text) {
   return result;
 }
 
+std::string trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return std::string(text.substr(begin, text.find_last_not_of(" \t") - begin + 1));
+}
+
 std::string valid_utf8(std::string_view text) {
   std::string result;
   result.reserve(text.size());

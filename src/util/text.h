@@ -30,6 +30,9 @@ std::string join(const std::vector<std::string>& pieces, std::string_view separa
 /// ASCII letters in lower case.
 std::string lower(std::string_view text);
 
+/// `text` without spaces and tabs at its ends.
+std::string trimmed(std::string_view text);
+
 /// `text` with every byte that is not part of valid UTF-8 replaced by U+FFFD.
 std::string valid_utf8(std::string_view text);
 

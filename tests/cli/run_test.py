@@ -4,6 +4,7 @@ import json
 import os
 import stat
 import subprocess
+import time
 import unittest
 
 import harness  # first: it makes scripts/ importable
@@ -146,6 +147,35 @@ class Outputs(harness.CliTest):
     def test_unwritable_stdout_is_no_success(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
             self.assertEqual(self.run_cli("list", stdout=full).returncode, CASE_FAILED)
+
+    def test_closed_stdout_is_no_success(self):
+        done = subprocess.run(f"'{harness.GPUBENCH}' list >&-", shell=True, env=self.environment(), check=False,
+                              stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, CASE_FAILED, done.stderr)
+
+    def test_file_size_limit_ends_no_run(self):
+        # Enough for a journal's header, too little for the report: the signal would end the process.
+        limited = "ulimit -f 1; exec \"$0\" \"$@\""
+        done = subprocess.run(["bash", "-c", limited, harness.GPUBENCH, "run", *SMALL_GEMM, *QUICK,
+                               "--out", "r.json"], cwd=self.folder, env=self.environment(),
+                              capture_output=True, text=True, check=False)
+        self.assertIn(done.returncode, (CASE_FAILED, USAGE), done.stderr)
+        self.assertIn("File too large", done.stderr)
+
+    def test_second_run_into_one_report_is_refused(self):
+        live = subprocess.Popen([harness.GPUBENCH, "run", *SMALL_GEMM, "--device", "cpu", "--min-time", "60",
+                                 "--max-time", "60", "--out", "r.json"], cwd=self.folder,
+                                env=self.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(live.wait)
+        self.addCleanup(live.kill)
+        journal = self.folder / "r.json.journal"
+        for _ in range(500):
+            if journal.exists() and journal.stat().st_size > 0:
+                break
+            time.sleep(0.02)
+        before = journal.read_bytes()
+        self.expect(USAGE, "run", *SMALL_GEMM, *QUICK, "--out", "r.json", stderr=("another run", "E_OUTPUT"))
+        self.assertEqual(journal.read_bytes(), before)
 
     def test_unwritable_stderr_ends_no_run(self):
         with open("/dev/full", "w", encoding="utf-8") as full:

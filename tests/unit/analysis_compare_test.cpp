@@ -60,6 +60,13 @@ TEST(Compare, ReportWithItselfIsTheSame) {
   EXPECT_DOUBLE_EQ(*compared.mean_speedup, 1);
 }
 
+TEST(Compare, SeveralResultsOfOneCaseAreNoted) {
+  const auto compared = compare_reports(sample_report({gemm(600), gemm(610), gemm(500, 4096)}),
+                                        sample_report({gemm(600)}));
+  EXPECT_TRUE(notes(compared, "A has several results of " + gemm(600).id));
+  EXPECT_FALSE(notes(compared, "B has several"));
+}
+
 TEST(Compare, NoisyDifferenceIsTheSame) {
   Result a = gemm(600);
   Result b = gemm(615);

@@ -78,6 +78,20 @@ TEST_F(JournalTest, IsRemovedOnlyWhenToldTo) {
   EXPECT_FALSE(fs::exists(path));
 }
 
+TEST_F(JournalTest, OfALiveRunIsNotTakenAway) {
+  Journal live(report_, sample_report({}));
+  try {
+    const Journal second(report_, sample_report({}));
+    FAIL() << "no error";
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(error.code(), "E_OUTPUT");
+    EXPECT_NE(std::string(error.what()).find(report_), std::string::npos) << error.what();
+  }
+  live.append(sample_gemm(700));
+  EXPECT_EQ(read_journal(live.path()).results.size(), 1U);
+  EXPECT_FALSE(fs::exists(live.path() + ".old"));
+}
+
 TEST_F(JournalTest, UnwritablePlaceIsAnError) {
   EXPECT_THROW(Journal("/no/such/folder/r.json", sample_report({})), Error);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host processor as a device: work is done when the enqueueing call returns.
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <chrono>
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::size_t kAlignment = 256;
 constexpr std::size_t kPageBytes = 4096;  // smallest page of any Linux; larger ones are fine too
+constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 /// Left to the rest of the process and of the machine.
 constexpr std::uint64_t kHeadroomBytes = std::uint64_t{64} << 20;
 
@@ -60,10 +62,13 @@ class CpuDevice : public Device {
                                      format_gib(state.total_bytes)));
     };
     if (bytes > state.free_bytes) throw out_of_memory();
+    const std::size_t alignment = bytes < kHugePageBytes ? kAlignment : kHugePageBytes;
     const std::size_t rounded =
-        (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
-    void* memory = std::aligned_alloc(kAlignment, rounded);
+        (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+    void* memory = std::aligned_alloc(alignment, rounded);
     if (memory == nullptr) throw out_of_memory();
+    // Small pages would measure page tables: a GPU's pages are of 2 MiB too. Only advice.
+    if (alignment == kHugePageBytes) ::madvise(memory, rounded, MADV_HUGEPAGE);
     // Linux hands out memory when it is touched. Touching it now keeps the next check honest and
     // page faults out of the first iteration.
     auto* pages = static_cast<volatile char*>(memory);

@@ -66,23 +66,10 @@ class CpuMemoryPlan : public Plan {
   MemoryProblem problem_;
 };
 
-}  // namespace
-
-Support cpu_memory_supports(const DeviceInfo& device, const MemoryProblem&) {
-  if (device.kind != DeviceKind::cpu) {
-    return Support::no("E_UNSUPPORTED_ARCH", "computes on the cpu device only (--device cpu)");
-  }
-  return Support::yes();
-}
-
-std::unique_ptr<Plan> cpu_memory_plan(Context&, const MemoryProblem& problem) {
-  return std::make_unique<CpuMemoryPlan>(problem);
-}
-
-void cpu_memory_reference(const StreamArguments& arguments) {
+void reference_elements(const StreamArguments& arguments, std::uint64_t begin, std::uint64_t end) {
   const auto scalar = static_cast<double>(arguments.scalar);
   double chunk_sum = 0;
-  for (std::uint64_t i = 0; i < arguments.count; ++i) {
+  for (std::uint64_t i = begin; i < end; ++i) {
     const auto a = static_cast<double>(arguments.a[i]);
     switch (arguments.kernel) {
       case StreamKernel::copy:
@@ -100,6 +87,28 @@ void cpu_memory_reference(const StreamArguments& arguments) {
         break;
     }
   }
+}
+
+}  // namespace
+
+Support cpu_memory_supports(const DeviceInfo& device, const MemoryProblem&) {
+  if (device.kind != DeviceKind::cpu) {
+    return Support::no("E_UNSUPPORTED_ARCH", "computes on the cpu device only (--device cpu)");
+  }
+  return Support::yes();
+}
+
+std::unique_ptr<Plan> cpu_memory_plan(Context&, const MemoryProblem& problem) {
+  return std::make_unique<CpuMemoryPlan>(problem);
+}
+
+void cpu_memory_reference(const StreamArguments& arguments) {
+  // Whole chunks, so that no sum of `read` is divided.
+  parallel_for((arguments.count + kReadChunk - 1) / kReadChunk, kGrain / kReadChunk + 1,
+               [&](std::size_t begin, std::size_t end) {
+                 reference_elements(arguments, begin * kReadChunk,
+                                    std::min<std::uint64_t>(end * kReadChunk, arguments.count));
+               });
 }
 
 }  // namespace gpubench

@@ -40,11 +40,27 @@ void fill(Stream&, void* to, const FillRequest& request) {
   });
 }
 
-double root_mean_square(const float* values, std::uint64_t count) {
+double sum_of_squares(const float* values, std::uint64_t count) {
   double sum = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
     sum += static_cast<double>(values[i]) * static_cast<double>(values[i]);
   }
+  return sum;
+}
+
+double root_mean_square(const float* values, std::uint64_t count) {
+  return std::sqrt(sum_of_squares(values, count) / static_cast<double>(count));
+}
+
+/// The same of many values, by all threads: the last bits depend on which one ends first.
+double parallel_root_mean_square(const float* values, std::uint64_t count) {
+  double sum = 0;
+  std::mutex mutex;
+  parallel_for(count, kGrain, [&](std::size_t begin, std::size_t end) {
+    const double part = sum_of_squares(values + begin, end - begin);
+    const std::scoped_lock lock(mutex);
+    sum += part;
+  });
   return std::sqrt(sum / static_cast<double>(count));
 }
 
@@ -62,7 +78,8 @@ void merge(Difference& to, const Difference& from) {
 Difference compare(Device&, Stream&, const void* out, const float* reference,
                    const CompareRequest& request) {
   const auto* values = static_cast<const float*>(out);
-  const double whole_rms = std::fmax(root_mean_square(reference, request.count), request.least_rms);
+  const double whole_rms =
+      std::fmax(parallel_root_mean_square(reference, request.count), request.least_rms);
   const double least_rms = std::fmax(kRowRmsFloor * whole_rms, request.least_rms);
   Difference all;
   std::mutex mutex;

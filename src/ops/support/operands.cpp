@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "gpubench/error.h"
@@ -25,6 +27,9 @@ std::uint64_t bytes_of_set(DeviceKind kind, const std::vector<Operand>& operands
   }
   return bytes;
 }
+
+/// Which sign a NaN has tells nothing.
+std::string value_text(float value) { return std::isnan(value) ? "NaN" : fmt::format("{}", value); }
 
 }  // namespace
 
@@ -122,8 +127,8 @@ Check compare_with_reference(Device& device, Stream& stream, const void* out,
   if (!check.passed) {
     check.detail = fmt::format(
         "{}: {} of {} elements wrong ({} not finite), the first at {}: {} instead of {}",
-        operand.name, found.bad, operand.count, found.nonfinite, found.first_bad, found.first_out,
-        found.first_reference);
+        operand.name, found.bad, operand.count, found.nonfinite, found.first_bad,
+        value_text(found.first_out), value_text(found.first_reference));
   }
   return check;
 }
