@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gpubench/device_info.h"
@@ -33,6 +34,12 @@ struct Measurement {
   double begin_s = 0, end_s = 0;  ///< steady_seconds() of first and last sample
   double warmup_s = 0;            ///< seconds of load before the first sample
   bool launch_bound = false;      ///< the device waited for the host's launches
+  double timer_resolution_s = 0;  ///< smallest step seen between time stamps; 0: none was seen
+  /// Set where cases were sampled in turn: seconds of each turn, the part that is dropped included.
+  std::optional<double> block_s = {};
+  /// First and last of each run of samples that were taken while the hardware slowed the device
+  /// down; nullopt: not readable.
+  std::optional<std::vector<std::pair<std::int64_t, std::int64_t>>> slowed = {};
 };
 
 /// Numbers derived from samples (src/core/statistics.h).

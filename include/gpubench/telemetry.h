@@ -5,13 +5,18 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gpubench {
 
 /// Seconds of std::chrono::steady_clock: the one time base of a run.
 double steady_seconds();
+
+/// From and to, in steady_seconds().
+using TimeSpan = std::pair<double, double>;
 
 struct TelemetryReading {
   double t_s = 0;  ///< steady_seconds() when read
@@ -62,11 +67,18 @@ struct Telemetry {
   std::optional<Readings> errors;
   std::optional<Readings> gpm;
   std::vector<TelemetryReading> series;  ///< thinned to at most 200 readings
+  /// When a reading said that the hardware slowed the device down (heat, power supply): from the
+  /// reading before to the one after. Nothing of it is in a report but what it did to samples.
+  std::vector<TimeSpan> slowdowns;
 };
 
 /// Pure: the growth of each counter that both have, into `throttled_s` and `errors`.
 void add_counters(Telemetry& telemetry, const TelemetryCounters& before,
                   const TelemetryCounters& after);
+
+/// Pure: the same of several spans. A power reading is a mean of up to a second, and the energy
+/// counter knows no pauses: neither is told of spans below half a second, the latter of none.
+Telemetry summarize(const std::vector<TelemetryReading>& readings, std::span<const TimeSpan> spans);
 
 /// Pure: what the readings with begin <= t_s <= end say (src/core/telemetry.cpp).
 Telemetry summarize(const std::vector<TelemetryReading>& readings, double begin_s, double end_s);

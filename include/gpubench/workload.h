@@ -37,6 +37,8 @@ struct Check {
 
 enum class DataDist { normal, uniform, zeros, ones };
 enum class CacheMode { cold, hot };
+/// Under steady load, or each sample after a rest: before power and heat lower the clock.
+enum class LoadMode { sustained, burst };
 /// Planted faults for testing the checks (environment variable GPUBENCH_FAULT).
 enum class Fault { none, wrong_element, unwritten_tile, swapped_operands, nan };
 
@@ -45,6 +47,7 @@ struct Conditions {
   DataDist data = DataDist::normal;
   std::uint64_t seed = 1;
   CacheMode cache = CacheMode::cold;
+  LoadMode mode = LoadMode::sustained;
   double memory_reserve = 0.10;  ///< share of the device's memory that is kept free
   Fault fault = Fault::none;
 };

@@ -96,7 +96,8 @@ def add_measurement(result, case, measured):
     result["work"] = work
     result["samples_s"] = measured["samples_s"]
     result["time_s"] = measured["time_s"]
-    result["sampling"] = {"paired": False, **{key: measured[key] for key in (
+    unknown = dict.fromkeys(("block_s", "timer_resolution_s", "slowed"))
+    result["sampling"] = {"paired": False, **unknown, **{key: measured[key] for key in (
         "kind", "batch", "warmup_s", "duration_s", "dropped", "launch_bound")}}
     seconds = measured["time_s"]["median"]
     result["rate"]["tflops"] = work["flops"] / seconds / 1e12

@@ -50,8 +50,10 @@ void fill_peak(Result& result, const ReportDevice& device) {
   if (!result.emulated && device.info.kind == DeviceKind::cuda) {
     const auto datasheet = datasheet_tflops(device, peak.dtype);
     const auto bandwidth = memory_gb_per_s(device);
-    const auto clock =
-        result.telemetry ? result.telemetry->sm_clock_median_mhz : std::optional<double>();
+    // Most readings of a burst are of the rests between the samples.
+    const auto clock = result.telemetry && result.mode != "burst"
+                           ? result.telemetry->sm_clock_median_mhz
+                           : std::optional<double>();
     peak.datasheet_pct = percent(result.rate.tflops, datasheet);
     peak.at_clock_pct = percent(result.rate.tflops, tflops_at_clock(device, peak.dtype, clock));
     peak.memory_pct = percent(result.rate.gb_per_s, bandwidth);
@@ -94,7 +96,7 @@ void warn_of_conditions(Result& result) {
   warn_if(result, measurement.stop == "max_time" || measurement.stop == "max_samples",
           "W_NOT_CONVERGED");
   warn_if(result, measurement.launch_bound, "W_LAUNCH_BOUND");
-  warn_if(result, !(measurement.warmup_s > 0), "W_NO_WARMUP");
+  warn_if(result, !(measurement.warmup_s > 0) && result.mode != "burst", "W_NO_WARMUP");
   warn_if(result, result.data_dist == "zeros" || result.data_dist == "ones", "W_LOW_ENTROPY_DATA");
 }
 

@@ -18,8 +18,8 @@ struct Roofs {
 /// A number that may stand for what the device can do.
 bool is_sound(const Result& result) {
   return result.status == Status::ok && !result.emulated && result.cache == "cold" &&
-         !has_warning(result, "W_ABOVE_CLOCK_PEAK") && !has_warning(result, "W_CACHE_RESIDENT") &&
-         !has_warning(result, "W_LOW_ENTROPY_DATA");
+         result.mode != "burst" && !has_warning(result, "W_ABOVE_CLOCK_PEAK") &&
+         !has_warning(result, "W_CACHE_RESIDENT") && !has_warning(result, "W_LOW_ENTROPY_DATA");
 }
 
 void raise(double& roof, const std::optional<double>& rate) {

@@ -110,6 +110,9 @@ void add_run(CLI::App& app, RunOptions& options, std::function<void()> chosen) {
       ->check(whole_number())
       ->capture_default_str();
   run->add_option("--cache", options.cache, "cold | hot")->capture_default_str();
+  run->add_option("--mode", options.mode,
+                  "sustained | burst: each sample after a rest, before the clocks give way")
+      ->capture_default_str();
   run->add_option("--memory-reserve", options.memory_reserve_pct,
                   "Percent of device memory to keep free")
       ->check(real_between(0, 95))
@@ -121,6 +124,11 @@ void add_run(CLI::App& app, RunOptions& options, std::function<void()> chosen) {
       "--profile", options.profile,
       "For ncu and nsys: one iteration of each case between profiler start and stop, in an "
       "NVTX range named as the case; nothing is measured");
+  run->add_option("--pair", options.pair,
+                  "Sample cases in turn that differ only in these, and compare them: --pair impl")
+      ->delimiter(',')
+      ->check(not_empty())
+      ->allow_extra_args(false);
   run->add_flag("--isolate", options.isolate,
                 "Run each case in a process of its own: a crash or a lost device ends only that");
   run->add_option("--repeat", options.repeat,

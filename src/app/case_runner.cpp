@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <new>
 #include <utility>
@@ -10,12 +11,18 @@
 #include "analysis/derive.h"
 #include "analysis/environment.h"
 #include "analysis/remarks.h"
+#include "analysis/slowed.h"
+#include "core/paired.h"
 #include "gpubench/error.h"
+#include "measure/paired.h"
 #include "measure/sampler.h"
 #include "util/text.h"
 
 namespace gpubench {
 namespace {
+
+/// No sample takes this long: the kernel hangs.
+constexpr double kHangS = 60;
 
 std::string device_word(const DeviceInfo& info) {
   return info.kind == DeviceKind::cpu ? "cpu" : std::to_string(info.index);
@@ -36,6 +43,8 @@ std::string reproduce_command(const Case& work, const std::string& device) {
   if (conditions.seed != defaults.seed) command += " --seed " + std::to_string(conditions.seed);
   if (conditions.cache != defaults.cache)
     command += " --cache " + std::string(to_string(conditions.cache));
+  if (conditions.mode != defaults.mode)
+    command += " --mode " + std::string(to_string(conditions.mode));
   return command;
 }
 
@@ -67,7 +76,7 @@ Result unrun_result(const Case& work, int device_index, const std::string& repro
   result.cache = to_string(work.conditions.cache);
   result.data_dist = to_string(work.conditions.data);
   result.data_seed = work.conditions.seed;
-  result.mode = "sustained";
+  result.mode = to_string(work.conditions.mode);
   result.reproduce = reproduce_command(work, reproduce_device);
   return result;
 }
@@ -96,7 +105,9 @@ void CaseRunner::require_memory(const Case& work) {
   }
 }
 
-void CaseRunner::execute(const Case& work, Result& result) {
+bool CaseRunner::prepare(Running& running) {
+  const Case& work = *running.work;
+  Result& result = running.result;
   const DeviceInfo& info = setup_.device.info();
   if (info.kind == DeviceKind::cuda && info.cc_major < 8) {
     throw Unsupported(
@@ -107,52 +118,103 @@ void CaseRunner::execute(const Case& work, Result& result) {
   progress_.phase("preparing");
   require_memory(work);
   Context context{setup_.device, *stream_, setup_.libraries, work.conditions};
-  job_ = work.workload->prepare(context, work.params);
-  const JobInfo job_info = job_->info();
+  running.job = work.workload->prepare(context, work.params);
+  const JobInfo job_info = running.job->info();
   result.impl = job_info.impl;
   result.algorithm = job_info.algorithm;
   result.compute_type = job_info.compute_type;
   result.emulated = job_info.emulated;
   result.peak.dtype = job_info.peak_dtype;
   result.warnings = job_info.warnings;
-  result.work = job_->work();
+  result.work = running.job->work();
   result.peak_memory_bytes = job_info.memory_bytes;
   result.workspace_bytes = job_info.workspace_bytes;
+  return check(running, "before measuring") && !stopped(result);
+}
 
-  if (setup_.verify) {
-    progress_.phase("verifying");
-    merge_check(result, job_->verify(*stream_));
-    if (!result.check->passed) return fail_check(result, "before measuring");
-  }
-  if (stopped(result)) return;
-  if (setup_.profile) return profile(work, result);
+/// Compares the outputs with the reference, where that was asked for.
+bool CaseRunner::check(Running& running, const char* when) {
+  if (!setup_.verify) return true;
+  progress_.phase("verifying");
+  Result& result = running.result;
+  merge_check(result, running.job->verify(*stream_));
+  if (!result.check->passed) fail_check(result, when);
+  return result.check->passed;
+}
+
+bool CaseRunner::measure_alone(Running& running) {
   TelemetryCounters before;
   if (setup_.source != nullptr) {
     before = setup_.source->counters();
     setup_.source->begin_utilisation();
   }
-  Measurement measurement =
-      measure(setup_.device, *stream_, *job_, setup_.policy, stop_,
-              [this](const SamplingProgress& state) { progress_.sampling(state); });
-  if (stopped(result)) return;
+  Result& result = running.result;
+  Measurement measurement = measure(
+      setup_.device, *stream_, *running.job, setup_.policy, stop_,
+      [this](const SamplingProgress& state) { progress_.sampling(state); }, kHangS,
+      running.work->conditions.mode);
+  if (stopped(result)) return false;
   if (setup_.source != nullptr) {
     const auto gpm = setup_.source->end_utilisation();
     result.telemetry = setup_.telemetry->window(measurement.begin_s, measurement.end_s);
     result.telemetry->gpm = gpm;
     add_counters(*result.telemetry, before, setup_.source->counters());
     setup_.telemetry->forget_before(measurement.end_s);
-  }
-  if (setup_.verify) {
-    progress_.phase("verifying");
-    merge_check(result, job_->verify(*stream_));
-    if (!result.check->passed) return fail_check(result, "after measuring");
+    mark_slowed_samples(measurement, *result.telemetry);
   }
   result.measurement = std::move(measurement);
+  return true;
+}
+
+void CaseRunner::measure_in_turn(const std::vector<Running*>& sides,
+                                 std::vector<Comparison>& comparisons) {
+  std::vector<Job*> jobs;
+  for (const Running* side : sides) jobs.push_back(side->job.get());
+  const auto power_bound = [this](double begin_s, double end_s) {
+    if (setup_.telemetry == nullptr) return false;
+    const auto throttle = setup_.telemetry->window(begin_s, end_s).throttle;
+    return throttle && throttle->count("sw_power_cap") != 0;
+  };
+  PairedMeasurement measured = measure_paired(
+      setup_.device, *stream_, jobs, setup_.policy, stop_,
+      [this](const SamplingProgress& state) { progress_.sampling(state); }, power_bound, kHangS);
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    Result& result = sides[i]->result;
+    if (stopped(result)) continue;
+    if (setup_.telemetry != nullptr) {
+      result.telemetry = setup_.telemetry->window(measured.sides[i].turns);
+    }
+    result.measurement = std::move(measured.sides[i].measurement);
+    if (i == 0 || !measured.ratios[i - 1]) continue;
+    const Ratio& ratio = *measured.ratios[i - 1];
+    Comparison comparison{.a = sides.front()->result.id,
+                          .b = result.id,
+                          .device = setup_.device_index,
+                          .ratio = ratio.ratio,
+                          .ci95_low = {},
+                          .ci95_high = {},
+                          .verdict = paired_verdict(ratio)};
+    if (ratio.ci95) {
+      comparison.ci95_low = ratio.ci95->low;
+      comparison.ci95_high = ratio.ci95->high;
+    }
+    comparisons.push_back(std::move(comparison));
+  }
+  if (setup_.telemetry != nullptr) setup_.telemetry->forget_before(steady_seconds());
+}
+
+/// From samples to a result, once they are verified again.
+void CaseRunner::finish(Running& running) {
+  Result& result = running.result;
+  if (!check(running, "after measuring")) {
+    result.measurement.reset();
+    return;
+  }
   result.status = Status::ok;
   result.reason = {};
   derive(result, setup_.described);
   result.remarks = remarks(result, setup_.described);
-  if (info.kind == DeviceKind::cuda) {
+  if (setup_.device.info().kind == DeviceKind::cuda) {
     for (std::string& sentence : slowing_environment(setup_.environment, result)) {
       if (!has_warning(result, "W_SLOW_ENVIRONMENT")) {
         result.warnings.emplace_back("W_SLOW_ENVIRONMENT");
@@ -166,42 +228,47 @@ void CaseRunner::execute(const Case& work, Result& result) {
   }
 }
 
-void CaseRunner::profile(const Case& work, Result& result) {
+void CaseRunner::profile(Running& running) {
   progress_.phase("profiling");
-  job_->enqueue(*stream_, 0);  // loads what is loaded on first use
+  Job& job = *running.job;
+  job.enqueue(*stream_, 0);  // loads what is loaded on first use
   stream_->synchronize();
-  setup_.device.begin_profile(work.id);
-  job_->enqueue(*stream_, 1);
+  setup_.device.begin_profile(running.work->id);
+  job.enqueue(*stream_, 1);
   stream_->synchronize();
   setup_.device.end_profile();
-  result.reason = {"E_PROFILED", "one iteration ran for a profiler, nothing was measured"};
+  running.result.reason = {"E_PROFILED", "one iteration ran for a profiler, nothing was measured"};
 }
 
-void CaseRunner::take(const DeviceError& error, Result& result) {
+void CaseRunner::take(const DeviceError& error, Running& running) {
+  Result& result = running.result;
   result.status = error.code() == "E_HANG" ? Status::timeout : Status::failed;
   result.reason = error.reason();
-  hung_ = error.code() == "E_HANG";
+  hung_ = hung_ || error.code() == "E_HANG";
   // Freeing the memory of a hung kernel waits for it: the job is left to the end of the process.
-  if (hung_) static_cast<void>(job_.release());
+  if (hung_) static_cast<void>(running.job.release());
   if (hung_ || error.sticky() || !setup_.device.recover()) {
     lost_ = {"E_DEVICE_LOST", "the device was lost in " + result.id + ": " + error.what()};
   }
 }
 
-Result CaseRunner::run(const Case& work, std::stop_token stop) {
-  stop_ = std::move(stop);
-  Result result = unrun_result(work, setup_.device_index, device_word(setup_.device.info()), {});
-  const auto end_with = [&result](Status status, Reason reason) {
-    result.status = status;
-    result.reason = std::move(reason);
+CaseRunner::Running CaseRunner::start(const Case& work) const {
+  return {&work, unrun_result(work, setup_.device_index, device_word(setup_.device.info()), {}),
+          nullptr};
+}
+
+bool CaseRunner::attempt(Running& running, const std::function<bool()>& step) {
+  const auto end_with = [&](Status status, Reason reason) {
+    running.result.status = status;
+    running.result.reason = std::move(reason);
   };
   try {
     setup_.device.activate();
-    execute(work, result);
+    return step();
   } catch (const Unsupported& error) {
     end_with(Status::skipped, error.reason());
   } catch (const DeviceError& error) {
-    take(error, result);
+    take(error, running);
   } catch (const Error& error) {
     end_with(Status::failed, error.reason());
   } catch (const std::bad_alloc&) {
@@ -209,8 +276,70 @@ Result CaseRunner::run(const Case& work, std::stop_token stop) {
   } catch (const std::exception& error) {
     end_with(Status::failed, {"E_INTERNAL", error.what()});
   }
-  job_.reset();
-  return result;
+  return false;
+}
+
+Result CaseRunner::run(const Case& work, std::stop_token stop) {
+  stop_ = std::move(stop);
+  Running running = start(work);
+  attempt(running, [&] {
+    if (!prepare(running)) return false;
+    if (setup_.profile) {
+      profile(running);
+    } else if (measure_alone(running)) {
+      finish(running);
+    }
+    return true;
+  });
+  return std::move(running.result);
+}
+
+PairedResults CaseRunner::run_in_turn(std::span<const Case> cases, std::stop_token stop) {
+  stop_ = std::move(stop);
+  std::vector<Running> all;
+  for (const Case& work : cases) all.push_back(start(work));
+  PairedResults paired;
+  std::vector<Running*> sides;
+  for (Running& running : all) {
+    if (!lost_.code.empty()) {
+      running.result.reason = lost_;
+    } else if (attempt(running, [&] { return prepare(running); })) {
+      sides.push_back(&running);
+    } else if (!hung_) {
+      running.job.reset();  // its memory is the others'
+    }
+  }
+  if (!sides.empty()) {
+    Running& first = *sides.front();
+    const bool measured = attempt(first, [&] {
+      if (sides.size() == 1) return measure_alone(first);
+      measure_in_turn(sides, paired.comparisons);
+      return true;
+    });
+    for (Running* side : sides) {
+      if (measured && side->result.measurement) {
+        attempt(*side, [&] {
+          finish(*side);
+          return true;
+        });
+      } else if (!measured && side != &first) {
+        side->result.status = first.result.status;
+        side->result.reason = first.result.reason;
+        if (hung_) static_cast<void>(side->job.release());
+      }
+    }
+  }
+  const auto is_ok = [&](const std::string& id) {
+    return std::any_of(all.begin(), all.end(), [&](const Running& running) {
+      return running.result.id == id && running.result.status == Status::ok;
+    });
+  };
+  // A side whose outputs were wrong in the end has no time.
+  std::erase_if(paired.comparisons, [&](const Comparison& comparison) {
+    return !is_ok(comparison.a) || !is_ok(comparison.b);
+  });
+  for (Running& running : all) paired.results.push_back(std::move(running.result));
+  return paired;
 }
 
 }  // namespace gpubench

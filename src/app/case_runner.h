@@ -2,10 +2,13 @@
 // From a case to a result on one device. Nothing a case does ends the run.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "app/progress.h"
 #include "core/stopping.h"
@@ -15,6 +18,11 @@
 #include "measure/telemetry_recorder.h"
 
 namespace gpubench {
+
+struct PairedResults {
+  std::vector<Result> results;  ///< in the order of the cases
+  std::vector<Comparison> comparisons;
+};
 
 class CaseRunner {
  public:
@@ -35,22 +43,38 @@ class CaseRunner {
 
   /// `not_run` with E_INTERRUPTED where a requested stop came before the result was there.
   Result run(const Case& work, std::stop_token stop);
+  /// Samples the cases in turn and compares each with the first that can be measured; one alone is
+  /// measured as run() does.
+  PairedResults run_in_turn(std::span<const Case> cases, std::stop_token stop);
   /// Set after a fault that leaves the device unusable for this process: what remains can't run.
   const Reason& lost() const { return lost_; }
   bool hung() const { return hung_; }
 
  private:
-  void execute(const Case& work, Result& result);
+  /// A case under way.
+  struct Running {
+    const Case* work;
+    Result result;
+    std::unique_ptr<Job> job;
+  };
+
+  Running start(const Case& work) const;
+  /// Does a step; what it throws becomes the result's. True if the case can go on.
+  bool attempt(Running& running, const std::function<bool()>& step);
+  bool prepare(Running& running);
+  bool check(Running& running, const char* when);
+  bool measure_alone(Running& running);
+  void measure_in_turn(const std::vector<Running*>& sides, std::vector<Comparison>& comparisons);
+  void finish(Running& running);
   void require_memory(const Case& work);
   bool stopped(Result& result) const;
-  void profile(const Case& work, Result& result);
-  void take(const DeviceError& error, Result& result);
+  void profile(Running& running);
+  void take(const DeviceError& error, Running& running);
 
   Setup setup_;
   Progress& progress_;
   std::stop_token stop_;
   std::unique_ptr<Stream> stream_;
-  std::unique_ptr<Job> job_;  ///< of the case under way
   Reason lost_;
   bool hung_ = false;
 };

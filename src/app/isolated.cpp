@@ -82,7 +82,8 @@ std::string suite_text(const Case& work, const SamplingPolicy& policy) {
                                 {"params", work.params.values()},
                                 {"conditions",
                                  {{"cache", to_string(work.conditions.cache)},
-                                  {"data", to_string(work.conditions.data)}}}}}}};
+                                  {"data", to_string(work.conditions.data)},
+                                  {"mode", to_string(work.conditions.mode)}}}}}}};
   return suite.dump();
 }
 

@@ -63,6 +63,7 @@ void Progress::sampling(const SamplingProgress& progress) {
 }
 
 void Progress::end(const Result& result) {
+  ++ended_;
   if (quiet_) return;
   if (terminal_) say("\r\x1b[K");
   std::string outcome = std::string(to_string(result.status));
@@ -71,7 +72,7 @@ void Progress::end(const Result& result) {
     outcome = fmt::format("{}: {} {}", to_string(result.status), result.reason.code,
                           result.reason.message);
   }
-  say(fmt::format("[{}/{}] {}: {}\n", index_, total_, result.id, outcome));
+  say(fmt::format("[{}/{}] {}: {}\n", ended_, total_, result.id, outcome));
 }
 
 void Progress::warn(const std::string& message) {

@@ -19,6 +19,7 @@ class Progress {
 
   void leave_out() { --total_; }  ///< a case whose result is there already
   void begin(const std::string& id);
+  void join() { ++index_; }             ///< another case is measured in turn with it
   void phase(const std::string& what);  ///< "preparing", "verifying"
   void sampling(const SamplingProgress& progress);
   void end(const Result& result);
@@ -32,6 +33,7 @@ class Progress {
   bool terminal_;
   std::size_t total_;
   std::size_t index_ = 0;
+  std::size_t ended_ = 0;
   double begin_s_;
   std::string id_;
 };

@@ -21,8 +21,10 @@ struct RunOptions {
   std::optional<double> max_noise_pct;
   std::string data = "normal";
   std::string cache = "cold";
+  std::string mode = "sustained";
   std::uint64_t seed = 1;
   double memory_reserve_pct = 10;
+  std::vector<std::string> pair;  ///< sample cases in turn that differ in these only
   int repeat = 1;  ///< runs of each case; more than one: each in a process of its own
   bool no_verify = false;
   bool dry_run = false;

@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <map>
 #include <utility>
 
 #include "app/configs.h"
 #include "app/say.h"
 #include "app/session.h"
 #include "gpubench/error.h"
+#include "report/case_key.h"
 #include "util/text.h"
 
 namespace gpubench {
@@ -20,6 +23,7 @@ Conditions conditions_of(const RunOptions& options) {
   Conditions conditions;
   conditions.data = parse_data_dist(options.data);
   conditions.cache = parse_cache_mode(options.cache);
+  conditions.mode = parse_load_mode(options.mode);
   conditions.seed = options.seed;
   conditions.memory_reserve = options.memory_reserve_pct / 100;
   // Not a flag: planting faults is for testing the checks, and the report records the variable.
@@ -38,6 +42,54 @@ void apply_overrides(const RunOptions& options, SamplingPolicy& policy) {
   // One of the two was given: it decides, the suite's other bound follows.
   if (options.max_time_s) policy.min_time_s = std::min(policy.min_time_s, policy.max_time_s);
   policy.max_time_s = std::max(policy.max_time_s, policy.min_time_s);
+}
+
+void require_known(const std::string& key, const std::vector<Case>& cases) {
+  std::vector<std::string> known{"cache", "data", "mode"};
+  for (const Case& work : cases) {
+    for (const ParamSpec& spec : work.workload->params) known.push_back(spec.name);
+  }
+  if (std::find(known.begin(), known.end(), key) != known.end()) return;
+  throw ConfigError("--pair: no case has a parameter '" + key + "'" + suggestion(key, known));
+}
+
+/// Brings together the cases that differ in `keys` only, each group where its first case was.
+void group_pairs(const std::vector<std::string>& keys, RunPlan& plan) {
+  std::vector<std::vector<Case>> groups;
+  std::map<std::string, std::size_t> group_of;
+  for (Case& work : plan.cases) {
+    CaseKey key = parse_case_id(work.id);
+    for (const std::string& name : keys) key.values.erase(name);
+    const auto [found, is_new] = group_of.emplace(to_case_id(key), groups.size());
+    if (is_new) groups.emplace_back();
+    groups[found->second].push_back(std::move(work));
+  }
+  plan.cases.clear();
+  for (std::vector<Case>& group : groups) {
+    for (const Case& work : group) {
+      if (group.size() == 1 || work.conditions.mode == LoadMode::sustained) continue;
+      throw ConfigError("--pair takes turns under steady load: leave out mode=burst (" + work.id +
+                        ")");
+    }
+    plan.groups.push_back(group.size());
+    std::move(group.begin(), group.end(), std::back_inserter(plan.cases));
+  }
+  if (std::all_of(plan.groups.begin(), plan.groups.end(), [](std::size_t n) { return n == 1; })) {
+    throw ConfigError("--pair " + join(keys, ",") + ": no two cases differ only in that");
+  }
+}
+
+void plan_groups(const RunOptions& options, RunPlan& plan) {
+  if (options.pair.empty()) {
+    plan.groups.assign(plan.cases.size(), 1);
+    return;
+  }
+  if (options.isolate || options.repeat > 1 || options.profile) {
+    throw ConfigError(
+        "--pair is for one process that measures: leave out --isolate, --repeat and --profile");
+  }
+  for (const std::string& key : options.pair) require_known(key, plan.cases);
+  group_pairs(options.pair, plan);
 }
 
 }  // namespace
@@ -72,6 +124,7 @@ RunPlan plan_run(const RunOptions& options, DeviceKind kind) {
                        {"sample_s", plan.policy.sample_s}};
   plan.cases = plan_cases(requests, conditions_of(options));
   if (!options.filters.empty()) plan.cases = filter_cases(plan.cases, options.filters);
+  plan_groups(options, plan);
   return plan;
 }
 

@@ -2,6 +2,7 @@
 // What a run was asked for, resolved: its cases, and how they are sampled.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -15,6 +16,8 @@ namespace gpubench {
 
 struct RunPlan {
   std::vector<Case> cases;
+  /// How many cases follow each other as one group: 1, or with --pair those sampled in turn.
+  std::vector<std::size_t> groups;
   SamplingPolicy policy;
   SuiteInfo suite;
 };

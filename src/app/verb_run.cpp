@@ -9,6 +9,7 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "analysis/measured_roof.h"
@@ -121,15 +122,48 @@ class Run {
   void run_device(int index, ReportFile& file) {
     // An isolated case opens the device itself.
     CaseRunner* runner = isolated() ? nullptr : &open(index);
-    for (const Case& work : plan_.cases) {
-      Result result = result_of(work, index, runner);
-      if (result.status != Status::ok && result.status != Status::skipped) failed_ = true;
+    const std::span<const Case> cases(plan_.cases);
+    std::size_t first = 0;
+    for (const std::size_t size : plan_.groups) {
+      PairedResults group;
+      if (size == 1) {
+        group.results.push_back(result_of(cases[first], index, runner));
+      } else {
+        group = results_in_turn(cases.subspan(first, size), index, *runner);
+      }
+      first += size;
       if (!isolated()) libraries_used_ = used_libraries();
       const std::lock_guard lock(results_mutex_);
-      if (result.status != Status::not_run) keep(file, result);  // a line is a write to the disk
-      report_.results.push_back(std::move(result));
+      for (Result& result : group.results) {
+        if (result.status != Status::ok && result.status != Status::skipped) failed_ = true;
+        if (result.status != Status::not_run) keep(file, result);  // a line is a write to the disk
+        report_.results.push_back(std::move(result));
+      }
+      for (Comparison& pair : group.comparisons) report_.comparisons.push_back(std::move(pair));
       report_.libraries = libraries_used_;
     }
+  }
+
+  /// A journal does not hold comparisons, so that such a group is always measured again.
+  PairedResults results_in_turn(std::span<const Case> cases, int index, CaseRunner& runner) {
+    PairedResults paired;
+    const Reason blocked = why_not(&runner);
+    if (!blocked.code.empty()) {
+      for (const Case& work : cases)
+        paired.results.push_back(unrun_result(work, index, "", blocked));
+      return paired;
+    }
+    progress_.begin(cases.front().id);
+    for (std::size_t i = 1; i < cases.size(); ++i) progress_.join();
+    auto timeout_s = options_.timeout_s;
+    if (timeout_s) *timeout_s *= double(cases.size());
+    paired = runner.run_in_turn(cases, watch_.begin_case(timeout_s));
+    watch_.end_case();
+    for (Result& result : paired.results) {
+      if (result.status == Status::not_run && watch_.timed_out()) set_timeout(result);
+      progress_.end(result);
+    }
+    return paired;
   }
 
   Result result_of(const Case& work, int index, CaseRunner* runner) {

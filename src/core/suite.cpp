@@ -26,6 +26,8 @@ constexpr std::array<Named<DataDist>, 4> kDataDists{{{DataDist::normal, "normal"
                                                      {DataDist::ones, "ones"}}};
 constexpr std::array<Named<CacheMode>, 2> kCacheModes{
     {{CacheMode::cold, "cold"}, {CacheMode::hot, "hot"}}};
+constexpr std::array<Named<LoadMode>, 2> kLoadModes{
+    {{LoadMode::sustained, "sustained"}, {LoadMode::burst, "burst"}}};
 constexpr std::array<Named<Fault>, 5> kFaults{{{Fault::none, "none"},
                                                {Fault::wrong_element, "wrong_element"},
                                                {Fault::unwritten_tile, "unwritten_tile"},
@@ -51,7 +53,7 @@ auto parse_name(const Table& table, const std::string& what, std::string_view te
                     " (there are: " + join(names, ", ") + ")");
 }
 
-const std::vector<std::string> kConditionNames{"cache", "data"};
+const std::vector<std::string> kConditionNames{"cache", "data", "mode"};
 
 bool is_condition(const std::string& name) {
   return std::find(kConditionNames.begin(), kConditionNames.end(), name) != kConditionNames.end();
@@ -155,6 +157,8 @@ Conditions resolve_conditions(Conditions conditions,
       conditions.cache = parse_cache_mode(value);
     } else if (key == "data") {
       conditions.data = parse_data_dist(value);
+    } else if (key == "mode") {
+      conditions.mode = parse_load_mode(value);
     } else {
       throw ConfigError("unknown condition '" + key + "'" + suggestion(key, kConditionNames));
     }
@@ -168,6 +172,7 @@ std::map<std::string, std::string> shown_conditions(const Conditions& conditions
   std::map<std::string, std::string> shown;
   if (conditions.cache != standard.cache) shown["cache"] = to_string(conditions.cache);
   if (conditions.data != standard.data) shown["data"] = to_string(conditions.data);
+  if (conditions.mode != standard.mode) shown["mode"] = to_string(conditions.mode);
   return shown;
 }
 
@@ -274,6 +279,7 @@ std::vector<Case> filter_cases(const std::vector<Case>& cases,
 
 std::string_view to_string(DataDist data) { return name_of(kDataDists, data); }
 std::string_view to_string(CacheMode cache) { return name_of(kCacheModes, cache); }
+std::string_view to_string(LoadMode mode) { return name_of(kLoadModes, mode); }
 std::string_view to_string(Fault fault) { return name_of(kFaults, fault); }
 
 DataDist parse_data_dist(std::string_view text) {
@@ -281,6 +287,9 @@ DataDist parse_data_dist(std::string_view text) {
 }
 CacheMode parse_cache_mode(std::string_view text) {
   return parse_name(kCacheModes, "cache mode", text);
+}
+LoadMode parse_load_mode(std::string_view text) {
+  return parse_name(kLoadModes, "load mode", text);
 }
 Fault parse_fault(std::string_view text) { return parse_name(kFaults, "fault", text); }
 

@@ -18,7 +18,8 @@ namespace gpubench {
 struct CaseRequest {
   std::string workload;
   std::map<std::string, std::string> params;
-  /// Only what differs from the run's conditions: "cache" (cold, hot), "data" (normal, ...).
+  /// Only what differs from the run's conditions: "cache" (cold, hot), "data" (normal, ...), "mode"
+  /// (sustained, burst).
   std::map<std::string, std::string> conditions;
   std::string origin = {};  ///< "mine.json: cases[2]", for messages; empty for the command line
 };
@@ -57,8 +58,8 @@ Suite parse_suite(std::string_view json, std::string_view origin, DeviceKind kin
 
 /// `WORKLOAD key=value[,value]... [WORKLOAD ...]`; a case id as it stands in a report is a WORKLOAD
 /// with its values; a workload name may be a glob ("ops/*"), which
-/// takes the keys that each matching workload has and must be used by at least one. "cache" and
-/// "data" are conditions.
+/// takes the keys that each matching workload has and must be used by at least one. "cache", "data"
+/// and "mode" are conditions.
 std::vector<CaseRequest> parse_case_words(const std::vector<std::string>& words);
 
 /// Resolves parameters and ids, drops exact duplicates. Throws ConfigError.
@@ -73,9 +74,11 @@ std::vector<Case> filter_cases(const std::vector<Case>& cases,
 /// "normal", ... and back; parse throws ConfigError with the nearest name.
 std::string_view to_string(DataDist data);
 std::string_view to_string(CacheMode cache);
+std::string_view to_string(LoadMode mode);
 std::string_view to_string(Fault fault);
 DataDist parse_data_dist(std::string_view text);
 CacheMode parse_cache_mode(std::string_view text);
+LoadMode parse_load_mode(std::string_view text);
 Fault parse_fault(std::string_view text);
 
 }  // namespace gpubench

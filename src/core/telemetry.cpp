@@ -89,6 +89,24 @@ std::optional<double> power_by_energy(const std::vector<TelemetryReading>& readi
   return (*last->energy_j - *first->energy_j) / (last->t_s - first->t_s);
 }
 
+/// Set by the hardware itself, not by the driver's power management.
+constexpr std::uint64_t kHardwareReasons = 0x08 | 0x40 | 0x80;
+
+std::vector<TimeSpan> slowdowns_of(const std::vector<TelemetryReading>& readings) {
+  std::vector<TimeSpan> spans;
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    if (!(readings[i].event_reasons.value_or(0) & kHardwareReasons)) continue;
+    const double from = readings[i == 0 ? 0 : i - 1].t_s;
+    const double to = readings[std::min(i + 1, readings.size() - 1)].t_s;
+    if (!spans.empty() && from <= spans.back().second) {
+      spans.back().second = to;
+    } else {
+      spans.emplace_back(from, to);
+    }
+  }
+  return spans;
+}
+
 /// nullopt where no counter is readable; a counter that was reset meanwhile is left out.
 std::optional<Readings> growth(const Readings& before, const Readings& after) {
   Readings grown;
@@ -97,6 +115,25 @@ std::optional<Readings> growth(const Readings& before, const Readings& after) {
     if (found != before.end() && value >= found->second) grown[name] = value - found->second;
   }
   return grown.empty() ? std::nullopt : std::optional(grown);
+}
+
+Telemetry summary_of(std::vector<TelemetryReading> window) {
+  Telemetry telemetry;
+  const std::vector<double> clocks = values(window, &TelemetryReading::sm_clock_mhz);
+  telemetry.sm_clock_median_mhz = median_of(clocks);
+  if (!clocks.empty()) {
+    telemetry.sm_clock_min_mhz = *std::min_element(clocks.begin(), clocks.end());
+  }
+  telemetry.power_median_w = median_of(values(window, &TelemetryReading::power_w));
+  const std::vector<double> temperatures = values(window, &TelemetryReading::temperature_c);
+  if (!temperatures.empty()) {
+    telemetry.temperature_max_c = *std::max_element(temperatures.begin(), temperatures.end());
+  }
+  telemetry.throttle = throttle_shares(window);
+  telemetry.power_by_energy_w = power_by_energy(window);
+  telemetry.slowdowns = slowdowns_of(window);
+  telemetry.series = thinned(std::move(window));
+  return telemetry;
 }
 
 }  // namespace
@@ -111,26 +148,27 @@ double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+Telemetry summarize(const std::vector<TelemetryReading>& readings,
+                    std::span<const TimeSpan> spans) {
+  constexpr double kLeastForPower_s = 0.5;
+  std::vector<TelemetryReading> window;
+  for (const TelemetryReading& reading : readings) {
+    for (const auto& [from, to] : spans) {
+      if (reading.t_s < from || reading.t_s > to) continue;
+      window.push_back(reading);
+      window.back().energy_j.reset();
+      if (to - from < kLeastForPower_s) window.back().power_w.reset();
+    }
+  }
+  return summary_of(std::move(window));
+}
+
 Telemetry summarize(const std::vector<TelemetryReading>& readings, double begin_s, double end_s) {
   std::vector<TelemetryReading> window;
   for (const TelemetryReading& reading : readings) {
     if (reading.t_s >= begin_s && reading.t_s <= end_s) window.push_back(reading);
   }
-  Telemetry telemetry;
-  const std::vector<double> clocks = values(window, &TelemetryReading::sm_clock_mhz);
-  telemetry.sm_clock_median_mhz = median_of(clocks);
-  if (!clocks.empty()) {
-    telemetry.sm_clock_min_mhz = *std::min_element(clocks.begin(), clocks.end());
-  }
-  telemetry.power_median_w = median_of(values(window, &TelemetryReading::power_w));
-  const std::vector<double> temperatures = values(window, &TelemetryReading::temperature_c);
-  if (!temperatures.empty()) {
-    telemetry.temperature_max_c = *std::max_element(temperatures.begin(), temperatures.end());
-  }
-  telemetry.throttle = throttle_shares(window);
-  telemetry.power_by_energy_w = power_by_energy(window);
-  telemetry.series = thinned(std::move(window));
-  return telemetry;
+  return summary_of(std::move(window));
 }
 
 }  // namespace gpubench

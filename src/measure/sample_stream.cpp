@@ -29,20 +29,34 @@ std::unique_ptr<Event> SampleStream::take_event() {
   return event;
 }
 
+void SampleStream::enqueue_batch() {
+  if (plan_.graph) return plan_.graph->launch(stream_);
+  for (std::size_t i = 0; i < plan_.iterations; ++i) job_.enqueue(stream_, iteration_++);
+}
+
 void SampleStream::push() {
-  if (plan_.graph) {
-    plan_.graph->launch(stream_);
-  } else {
-    for (std::size_t i = 0; i < plan_.iterations; ++i) job_.enqueue(stream_, iteration_++);
-  }
+  enqueue_batch();
   auto event = take_event();
   event->record(stream_);
   queued_.push_back(std::move(event));
 }
 
+void SampleStream::restart(bool lead_in) {
+  if (lead_in && plan_.graph) {
+    enqueue_batch();
+  } else if (lead_in) {
+    job_.enqueue(stream_, iteration_++);
+  }
+  previous_->record(stream_);
+}
+
 double SampleStream::next(const std::stop_token& stop) {
   if (!queued_.empty() && queued_.back()->done()) ++starved_;
   while (queued_.size() < plan_.depth) push();
+  return take(stop);
+}
+
+double SampleStream::take(const std::stop_token& stop) {
   const double waiting_since = steady_seconds();
   while (!queued_.front()->done()) {
     if (stop.stop_requested()) return -std::numeric_limits<double>::infinity();

@@ -31,6 +31,13 @@ class SampleStream {
   /// Seconds of the next sample (all its iterations); keeps the queue full. Negative infinity when
   /// a stop was requested while waiting. Throws DeviceError E_HANG after `hang_s`.
   double next(const std::stop_token& stop);
+  /// As next(), but queues no more: for the end of a chain. Needs queued() > 0.
+  double take(const std::stop_token& stop);
+  std::size_t queued() const { return queued_.size(); }
+  /// Begins a new chain: the time since the last sample, and what ran then, belongs to no sample.
+  /// With `lead_in` some work that is not timed comes first, so that the host is ahead of the
+  /// device when the first sample begins. Needs queued() == 0.
+  void restart(bool lead_in);
 
   std::size_t iterations() const { return plan_.iterations; }
   /// Samples that found the queue empty: the device had waited for the host.
@@ -38,6 +45,7 @@ class SampleStream {
 
  private:
   void push();
+  void enqueue_batch();
   std::unique_ptr<Event> take_event();
 
   Device& device_;

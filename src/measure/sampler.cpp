@@ -2,26 +2,21 @@
 #include "measure/sampler.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <deque>
-#include <limits>
+#include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "core/statistics.h"
 #include "gpubench/error.h"
+#include "measure/batch_plan.h"
 #include "measure/sample_stream.h"
 
 namespace gpubench {
 namespace {
-
-// A sample that launches kernels one by one is only honest while the host keeps well ahead of the
-// device; below this time per iteration, or when enqueueing takes this share of it, a graph of the
-// batch is launched.
-constexpr double kGraphBelowS = 50e-6;
-constexpr double kGraphAboveHostShare = 0.4;
-constexpr double kQueueAheadS = 20e-3;
-constexpr std::size_t kMaxGraphNodes = 16384;
 
 // Warm-up is over when this many windows in a row agree.
 constexpr double kWindowS = 0.15;
@@ -29,65 +24,6 @@ constexpr std::size_t kFlatWindows = 3;
 constexpr double kFlatWithin = 0.005;
 
 constexpr double kProgressEveryS = 0.2;
-
-struct Estimate {
-  double iteration_s = 0;  // device time per iteration, launches included
-  double host_s = 0;       // host time to enqueue one
-};
-
-/// Doubles the number of iterations until they last long enough to be timed.
-Estimate estimate(Device& device, Stream& stream, Job& job) {
-  job.enqueue(stream, 0);  // first call: module load and plan upload stay out of the estimate
-  stream.synchronize();
-  auto begin = device.make_event();
-  auto end = device.make_event();
-  Estimate result;
-  for (std::size_t count = 1; count <= 4096; count *= 2) {
-    begin->record(stream);
-    const double host_begin = steady_seconds();
-    for (std::size_t i = 0; i < count; ++i) job.enqueue(stream, i);
-    const double host_end = steady_seconds();
-    end->record(stream);
-    stream.synchronize();
-    const double total = end->seconds_since(*begin);
-    result = {total / double(count), (host_end - host_begin) / double(count)};
-    if (total > 2e-3) break;
-  }
-  return result;
-}
-
-std::size_t batch_for(double iteration_s, double sample_s) {
-  if (!(iteration_s > 0)) return 4096;
-  return std::size_t(std::clamp(std::ceil(sample_s / iteration_s), 1.0, 1e6));
-}
-
-BatchPlan plan_batch(Device& device, Stream& stream, Job& job, const SamplingPolicy& policy) {
-  const Estimate time = estimate(device, stream, job);
-  BatchPlan plan;
-  if (device.info().kind == DeviceKind::cpu) {
-    plan.iterations = batch_for(time.iteration_s, policy.sample_s);
-    return plan;  // enqueueing computes, so nothing can be queued ahead
-  }
-  const bool short_kernel =
-      time.iteration_s < kGraphBelowS || time.host_s > kGraphAboveHostShare * time.iteration_s;
-  plan.iterations = batch_for(time.iteration_s, policy.sample_s);
-  if (short_kernel) {
-    // Launch-bound estimates are too long, so the batch is made for twice the sample's length;
-    // whole rotations, so that a replay meets every buffer set as the stream would.
-    const std::size_t sets = std::max<std::size_t>(job.sets(), 1);
-    std::size_t nodes = std::max(2 * plan.iterations, sets);
-    nodes =
-        std::min((nodes + sets - 1) / sets * sets, std::max(kMaxGraphNodes / sets * sets, sets));
-    plan.graph = device.capture(stream, [&] {
-      for (std::size_t i = 0; i < nodes; ++i) job.enqueue(stream, i);
-    });
-    if (plan.graph) plan.iterations = nodes;
-  }
-  // In this order of arguments a NaN from a faulty timer becomes the bound.
-  const double sample_s = std::max(1e-6, time.iteration_s * double(plan.iterations));
-  plan.depth = std::size_t(std::clamp(std::ceil(kQueueAheadS / sample_s), 2.0, 64.0)) + 1;
-  return plan;
-}
 
 /// Load until time per iteration is flat. Returns seconds of load, or nothing when interrupted.
 double warm_up(SampleStream& samples, const SamplingPolicy& policy, const std::stop_token& stop,
@@ -122,16 +58,25 @@ double warm_up(SampleStream& samples, const SamplingPolicy& policy, const std::s
   return 0;
 }
 
-void collect(SampleStream& samples, const SamplingPolicy& policy, const std::stop_token& stop,
-             const ProgressFn& progress, Measurement& measurement) {
+/// The host sleeps too: a stop is seen within milliseconds.
+void rest(double seconds, const std::stop_token& stop) {
+  const double begin = steady_seconds();
+  while (steady_seconds() - begin < seconds && !stop.stop_requested()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
+/// `next` gives the seconds of the next sample.
+void collect(const std::function<double()>& next, double per_iteration,
+             const SamplingPolicy& policy, const std::stop_token& stop, const ProgressFn& progress,
+             Measurement& measurement) {
   StoppingRule rule(policy);
-  const double per_iteration = 1.0 / double(samples.iterations());
   measurement.begin_s = steady_seconds();
   double next_report = measurement.begin_s + kProgressEveryS;
   std::string reason;
   double device_s = 0;
   while (reason.empty()) {
-    const double seconds = samples.next(stop);
+    const double seconds = next();
     const double now = steady_seconds();
     if (std::isfinite(seconds)) device_s += seconds;
     if (stop.stop_requested()) {
@@ -153,17 +98,25 @@ void collect(SampleStream& samples, const SamplingPolicy& policy, const std::sto
 }  // namespace
 
 Measurement measure(Device& device, Stream& stream, Job& job, const SamplingPolicy& policy,
-                    std::stop_token stop, const ProgressFn& progress, double hang_s) {
-  BatchPlan plan = plan_batch(device, stream, job, policy);
+                    std::stop_token stop, const ProgressFn& progress, double hang_s,
+                    LoadMode mode) {
   Measurement measurement;
-  measurement.kind = device.info().kind == DeviceKind::cpu ? "host"
-                     : plan.graph                          ? "graph"
-                                                           : "stream";
-  measurement.batch = std::int64_t(plan.iterations);
+  measurement.timer_resolution_s = timer_resolution(device, stream);
+  BatchPlan plan = plan_batch(device, stream, job, policy, measurement.timer_resolution_s);
+  describe(device, plan, measurement);
+  const bool burst = mode == LoadMode::burst;
+  if (burst) plan.depth = 1;
   SampleStream samples(device, stream, job, std::move(plan), hang_s);
-  measurement.warmup_s = warm_up(samples, policy, stop, progress);
+  if (!burst) measurement.warmup_s = warm_up(samples, policy, stop, progress);
   const std::size_t starved_before = samples.starved();
-  collect(samples, policy, stop, progress, measurement);
+  const auto next = [&] {
+    if (burst) {
+      rest(kBurstRestS, stop);
+      samples.restart(/*lead_in=*/true);
+    }
+    return samples.next(stop);
+  };
+  collect(next, 1.0 / double(samples.iterations()), policy, stop, progress, measurement);
   const double starved = double(samples.starved() - starved_before);
   measurement.launch_bound = device.info().kind != DeviceKind::cpu &&
                              starved > 0.05 * double(measurement.samples_s.size());

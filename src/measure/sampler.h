@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times a job: warm-up until flat, then samples without a pause until the stopping rule says so.
+// Times a job: warm-up until flat, then samples without a pause until the stopping rule says so. In
+// burst mode no warm-up, and every sample follows a rest, so that neither power nor heat has
+// lowered the clock yet.
 #pragma once
 
 #include <functional>
@@ -21,9 +23,13 @@ struct SamplingProgress {
 /// Called a few times a second from measure().
 using ProgressFn = std::function<void(const SamplingProgress&)>;
 
+/// Seconds that the device rests before each sample in burst mode.
+inline constexpr double kBurstRestS = 0.1;
+
 /// Throws DeviceError E_HANG when a sample takes longer than `hang_s`, DeviceError E_BAD_TIMER when
 /// the timer returns nothing usable. A requested stop ends sampling with stop "interrupted".
 Measurement measure(Device& device, Stream& stream, Job& job, const SamplingPolicy& policy,
-                    std::stop_token stop, const ProgressFn& progress, double hang_s = 60);
+                    std::stop_token stop, const ProgressFn& progress, double hang_s = 60,
+                    LoadMode mode = LoadMode::sustained);
 
 }  // namespace gpubench

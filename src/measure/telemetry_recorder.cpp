@@ -25,6 +25,11 @@ Telemetry TelemetryRecorder::window(double begin_s, double end_s) const {
   return summarize(readings_, begin_s, end_s);
 }
 
+Telemetry TelemetryRecorder::window(std::span<const TimeSpan> spans) const {
+  const std::lock_guard lock(mutex_);
+  return summarize(readings_, spans);
+}
+
 void TelemetryRecorder::forget_before(double t_s) {
   const std::lock_guard lock(mutex_);
   std::erase_if(readings_, [&](const TelemetryReading& reading) { return reading.t_s < t_s; });

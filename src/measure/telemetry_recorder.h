@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -19,6 +20,8 @@ class TelemetryRecorder {
 
   /// What the readings between the two times (steady_seconds) say.
   Telemetry window(double begin_s, double end_s) const;
+  /// Those within any of the spans, which are in order.
+  Telemetry window(std::span<const TimeSpan> spans) const;
   /// Forgets readings before `t_s`, so that a long run does not grow.
   void forget_before(double t_s);
 

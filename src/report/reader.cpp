@@ -130,6 +130,15 @@ Measurement read_measurement(const JsonNode& result) {
   measurement.end_s =
       sampling["duration_s"].real();  // the time base of a report is the first sample
   measurement.launch_bound = sampling["launch_bound"].boolean(false);
+  measurement.timer_resolution_s = sampling["timer_resolution_s"].optional_real().value_or(0);
+  measurement.block_s = sampling["block_s"].optional_real();
+  if (!sampling["slowed"].is_null()) measurement.slowed.emplace();
+  for (const JsonNode& run : sampling["slowed"].elements()) {
+    const auto ends = run.elements();
+    if (ends.size() != 2) run.fail("expected two indices of samples");
+    measurement.slowed->emplace_back(ends[0].integer<std::int64_t>(),
+                                     ends[1].integer<std::int64_t>());
+  }
   measurement.stop = result["time_s"]["stop"].text();
   return measurement;
 }

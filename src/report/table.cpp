@@ -205,6 +205,37 @@ std::string header(const Report& report, const TableOptions& options) {
   return out;
 }
 
+/// What cases sampled in turn say of each other.
+std::string comparisons_text(const Report& report) {
+  std::vector<Result> sides;
+  for (const Comparison& pair : report.comparisons) {
+    for (const std::string& id : {pair.a, pair.b}) {
+      for (const Result& result : report.results) {
+        if (result.id != id || result.device != pair.device) continue;
+        sides.emplace_back();
+        sides.back().id = id;
+        sides.back().workload = result.workload;
+        sides.back().params = result.params;
+        sides.back().impl = result.impl;
+        break;
+      }
+    }
+  }
+  if (sides.size() != 2 * report.comparisons.size()) return {};
+  const std::vector<std::string> labels = case_labels(sides);
+  std::string out;
+  for (std::size_t i = 0; i < report.comparisons.size(); ++i) {
+    const Comparison& pair = report.comparisons[i];
+    const auto side = [&](std::size_t at) { return labels[at] + " (" + sides[at].impl + ")"; };
+    out += fmt::format("in turn: {} against {}: {:.4f}x", side(2 * i), side(2 * i + 1), pair.ratio);
+    if (pair.ci95_low && pair.ci95_high) {
+      out += fmt::format(" ({:.4f} to {:.4f})", *pair.ci95_low, *pair.ci95_high);
+    }
+    out += pair.verdict == "same" ? ", the same\n" : fmt::format(", {}\n", pair.verdict);
+  }
+  return out.empty() ? out : "\n" + out;
+}
+
 }  // namespace
 
 std::string device_text(const ReportDevice& device) {
@@ -280,6 +311,7 @@ std::string result_table(const Report& report, const TableOptions& options) {
   }
   std::string out = header(report, options);
   if (!table.empty()) out += "\n" + table.render(options) + footnotes.render(options);
+  out += comparisons_text(report);
   const Summary summary =
       report.summary ? *report.summary : count_results(report.results, std::nan(""));
   out += "\n" + summary_text(summary);

@@ -32,11 +32,15 @@ Json sampling_value(const Measurement& measurement) {
   Json object;
   object["kind"] = text(measurement.kind);
   object["batch"] = measurement.batch;
-  object["paired"] = false;
+  object["paired"] = measurement.block_s.has_value();
+  object["block_s"] = number(measurement.block_s);
   object["warmup_s"] = number(measurement.warmup_s);
   object["duration_s"] = number(measurement.end_s - measurement.begin_s);
   object["dropped"] = measurement.dropped;
   object["launch_bound"] = measurement.launch_bound;
+  object["timer_resolution_s"] =
+      measurement.timer_resolution_s > 0 ? number(measurement.timer_resolution_s) : Json();
+  object["slowed"] = optional(measurement.slowed);
   return object;
 }
 

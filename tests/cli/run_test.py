@@ -62,6 +62,50 @@ class Reports(ReportTest):
         self.assertEqual(result["id"], "ops/gemm?cache=hot&data=uniform&k=64&m=32&n=48")
         self.assertEqual((result["cache"], result["data"]), ("hot", {"dist": "uniform", "seed": 7}))
 
+    def test_burst_is_labelled_apart(self):
+        sustained, burst = self.report_of(FINE, *SMALL_GEMM, "mode=sustained,burst", *QUICK)["results"]
+        self.assertEqual([sustained["mode"], burst["mode"]], ["sustained", "burst"])
+        self.assertNotIn("mode", sustained["id"])
+        self.assertIn("mode=burst", burst["id"])
+        self.assertIn("--mode burst", burst["reproduce"])
+        self.assertEqual(self.report_of(FINE, *SMALL_GEMM, "--mode", "burst", *QUICK)["results"][0]["id"],
+                         burst["id"])
+
+    def test_pairs_are_sampled_in_turn_and_compared(self):
+        # Long enough for a few turns of each.
+        report = self.report_of(FINE, "ops/gemm", "m=32,64", "n=64", "k=64", "dtype=bf16,fp32", "--pair", "dtype",
+                                "--device", "cpu", "--warmup", "0", "--min-time", "0.3", "--max-time", "0.6")
+        self.assert_valid(report)
+        ids = [result["id"] for result in report["results"]]
+        self.assertEqual([(pair["a"], pair["b"]) for pair in report["comparisons"]],
+                         [(ids[0], ids[1]), (ids[2], ids[3])])
+        for result in report["results"]:
+            self.assertTrue(result["sampling"]["paired"])
+            self.assertEqual(result["sampling"]["block_s"], 0.05)
+            self.assertTrue(result["check"]["passed"])
+        for pair in report["comparisons"]:
+            self.assertLessEqual(pair["ci95"][0], pair["ratio"])
+            self.assertLessEqual(pair["ratio"], pair["ci95"][1])
+
+    def test_pair_of_which_one_can_not_run(self):
+        report = self.report_of(FINE, *SMALL_GEMM, "impl=cpu,cublaslt", "--pair", "impl", *QUICK)
+        self.assertEqual([result["status"] for result in report["results"]], ["ok", "skipped"])
+        self.assertFalse(report["results"][0]["sampling"]["paired"])
+        self.assertEqual(report["comparisons"], [])
+
+    def test_wrong_side_of_a_pair_has_no_ratio(self):
+        report = self.report_of(WRONG_RESULT, *SMALL_GEMM, "dtype=bf16,fp32", "--pair", "dtype", *QUICK,
+                                GPUBENCH_FAULT="nan")
+        self.assertEqual([result["status"] for result in report["results"]], ["wrong", "wrong"])
+        self.assertEqual(report["comparisons"], [])
+
+    def test_bad_pairs(self):
+        pair = (*SMALL_GEMM, "dtype=bf16,fp32", *QUICK, "--pair")
+        self.expect(USAGE, "run", *pair, "dtipe", stderr=("dtype",))
+        self.expect(USAGE, "run", *pair, "m", stderr=("no two cases",))
+        self.expect(USAGE, "run", *pair, "dtype", "--isolate", stderr=("--isolate",))
+        self.expect(USAGE, "run", *pair, "dtype", "--mode", "burst", stderr=("burst",))
+
     def test_no_verify_leaves_the_check_null(self):
         report = self.report_of(FINE, *SMALL_GEMM, *QUICK, "--no-verify")
         self.assert_valid(report)

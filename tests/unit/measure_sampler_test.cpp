@@ -12,112 +12,13 @@
 
 #include "core/statistics.h"
 #include "gpubench/error.h"
+#include "gpubench/telemetry.h"
+#include "measure/batch_plan.h"
 #include "measure/sampler.h"
+#include "tests/unit/fake_device.h"
 
 namespace gpubench {
 namespace {
-
-struct Clock {
-  double now_s = 0;
-  std::size_t graph_launches = 0;
-  bool stuck = false;                               // events never get done
-  std::function<double(double)> distort = nullptr;  // of elapsed times
-};
-
-class FakeStream : public Stream {
- public:
-  bool idle() override { return true; }
-  void synchronize() override {}
-  void* native() const override { return nullptr; }
-};
-
-class FakeEvent : public Event {
- public:
-  explicit FakeEvent(Clock& clock) : clock_(clock) {}
-  void record(Stream&) override { at_s_ = clock_.now_s; }
-  bool done() override { return !clock_.stuck; }
-  double seconds_since(const Event& earlier) const override {
-    const double elapsed = at_s_ - static_cast<const FakeEvent&>(earlier).at_s_;
-    return clock_.distort ? clock_.distort(elapsed) : elapsed;
-  }
-
- private:
-  Clock& clock_;
-  double at_s_ = 0;
-};
-
-class FakeGraph : public Graph {
- public:
-  FakeGraph(Clock& clock, double seconds) : clock_(clock), seconds_(seconds) {}
-  void launch(Stream&) override {
-    clock_.now_s += seconds_;
-    ++clock_.graph_launches;
-  }
-
- private:
-  Clock& clock_;
-  double seconds_;
-};
-
-class FakeDevice : public Device {
- public:
-  FakeDevice(Clock& clock, bool graphs) : clock_(clock), graphs_(graphs) {
-    info_.kind = DeviceKind::cuda;
-  }
-  const DeviceInfo& info() const override { return info_; }
-  void activate() override {}
-  std::unique_ptr<Stream> make_stream() override { return std::make_unique<FakeStream>(); }
-  std::unique_ptr<Event> make_event() override { return std::make_unique<FakeEvent>(clock_); }
-  std::unique_ptr<Graph> capture(Stream&, const std::function<void()>& enqueue) override {
-    if (!graphs_) return nullptr;
-    const double before = clock_.now_s;
-    enqueue();
-    const double seconds = clock_.now_s - before;
-    clock_.now_s = before;
-    return std::make_unique<FakeGraph>(clock_, seconds);
-  }
-  void* allocate(std::size_t bytes) override {
-    return std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  }
-  void release(void* memory) noexcept override { std::free(memory); }
-  void copy_to_device(Stream&, void*, const void*, std::size_t) override {}
-  void copy_to_host(Stream&, void*, const void*, std::size_t) override {}
-  void copy_on_device(Stream&, void*, const void*, std::size_t) override {}
-  void fill_bytes(Stream&, void*, int, std::size_t) override {}
-  MemoryState memory() override { return {}; }
-  bool recover() noexcept override { return true; }
-
- private:
-  Clock& clock_;
-  bool graphs_;
-  DeviceInfo info_;
-};
-
-class FakeJob : public Job {
- public:
-  FakeJob(Clock& clock, std::function<double(std::size_t)> seconds, std::size_t sets = 1)
-      : clock_(clock), seconds_(std::move(seconds)), sets_(sets) {}
-  void enqueue(Stream&, std::size_t iteration) override {
-    clock_.now_s += seconds_(iteration);
-    ++count_;
-    seen_.resize(sets_);
-    ++seen_[iteration % sets_];
-  }
-  std::size_t sets() const override { return sets_; }
-  Work work() const override { return {}; }
-  JobInfo info() const override { return {.impl = "fake"}; }
-  Check verify(Stream&) override { return {}; }
-
-  std::size_t count() const { return count_; }
-  const std::vector<std::size_t>& seen() const { return seen_; }
-
- private:
-  Clock& clock_;
-  std::function<double(std::size_t)> seconds_;
-  std::size_t sets_;
-  std::size_t count_ = 0;
-  std::vector<std::size_t> seen_;
-};
 
 SamplingPolicy quick_policy() {
   SamplingPolicy policy;
@@ -247,6 +148,64 @@ TEST(Sampler, AStopRequestEndsSampling) {
   const Measurement measurement =
       measure(device, stream, job, quick_policy(), source.get_token(), nullptr);
   EXPECT_EQ(measurement.stop, "interrupted");
+}
+
+TEST(Sampler, BurstSamplesComeAfterARestAndAnUntimedIteration) {
+  Clock clock;
+  double rested_at = -1;
+  std::size_t after_rest = 0;
+  FakeDevice device(clock, true);
+  FakeStream stream;
+  // The first iteration after the host slept is slow.
+  FakeJob job(clock, [&](std::size_t) {
+    const double now = steady_seconds();
+    const bool rested = rested_at >= 0 && now - rested_at > 0.9 * kBurstRestS;
+    rested_at = now;
+    if (rested) ++after_rest;
+    return rested ? 30e-3 : 3e-3;
+  });
+  SamplingPolicy policy = quick_policy();
+  policy.min_samples = 5;
+  const Measurement measurement =
+      measure(device, stream, job, policy, std::stop_token{}, nullptr, 60, LoadMode::burst);
+  EXPECT_EQ(measurement.warmup_s, 0);
+  EXPECT_GE(measurement.samples_s.size(), 5U);
+  EXPECT_GE(after_rest, measurement.samples_s.size());
+  for (const double sample : measurement.samples_s) EXPECT_NEAR(sample, 3e-3, 1e-9);
+}
+
+TEST(TimerResolution, IsTheSmallestStepSeen) {
+  Clock clock;
+  FakeDevice device(clock, true);
+  FakeStream stream;
+  clock.record_s = 1.7e-6;
+  clock.tick_s = 0.5e-6;
+  EXPECT_NEAR(timer_resolution(device, stream), 0.5e-6, 1e-9);
+  clock.record_s = 20e-6;
+  clock.tick_s = 1e-3;
+  EXPECT_NEAR(timer_resolution(device, stream), 1e-3, 1e-9);
+}
+
+TEST(TimerResolution, CoarseTimerIsWaitedFor) {
+  Clock clock;
+  FakeDevice device(clock, true);
+  FakeStream stream;
+  clock.record_s = 1e-6;
+  clock.tick_s = 1e-3;
+  EXPECT_NEAR(timer_resolution(device, stream), 1e-3, 1e-9);
+  clock.record_s = 0;
+  EXPECT_EQ(timer_resolution(device, stream), 0);
+}
+
+TEST(Sampler, CoarseTimerMakesLongerSamples) {
+  Clock clock;
+  clock.record_s = 1e-6;
+  clock.tick_s = 100e-6;
+  FakeJob job(clock, [](std::size_t) { return 130e-6; });
+  const Measurement measurement = run(clock, job, quick_policy());
+  EXPECT_NEAR(measurement.timer_resolution_s, 100e-6, 1e-9);
+  EXPECT_GE(130e-6 * double(measurement.batch), 19e-3);
+  EXPECT_NEAR(median(measurement.samples_s), 130e-6, 130e-6 * 0.006);
 }
 
 }  // namespace

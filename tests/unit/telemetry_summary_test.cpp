@@ -35,6 +35,34 @@ TEST(TelemetrySummary, LooksAtTheWindowOnly) {
   EXPECT_EQ(telemetry.series.size(), 3u);
 }
 
+TEST(TelemetrySummary, OfSeveralSpans) {
+  std::vector<TelemetryReading> readings;
+  for (int i = 0; i < 40; ++i) {
+    readings.push_back(reading(0.1 * i, i % 20 < 10 ? 1900 : 1400, i % 20 < 10 ? 500 : 700, 0));
+    readings.back().energy_j = 70.0 * i;
+  }
+  // Of the first side's turns: 1 s each, the first 0.3 s dropped.
+  const std::vector<TimeSpan> turns{{0.3, 0.95}, {2.3, 2.95}};
+  const Telemetry telemetry = summarize(readings, turns);
+  EXPECT_EQ(telemetry.sm_clock_median_mhz, 1900);
+  EXPECT_EQ(telemetry.power_median_w, 500);
+  EXPECT_FALSE(telemetry.power_by_energy_w.has_value());
+  const std::vector<TimeSpan> short_turns{{0.3, 0.35}, {0.5, 0.55}};
+  const Telemetry short_ones = summarize(readings, short_turns);
+  EXPECT_EQ(short_ones.sm_clock_median_mhz, 1900);
+  EXPECT_FALSE(short_ones.power_median_w.has_value());
+}
+
+TEST(TelemetrySummary, HardwareSlowdownsFromTheReadingBeforeToTheOneAfter) {
+  const std::vector<TelemetryReading> readings{
+      reading(0, 1900, 500, 0),        reading(1, 1900, 500, 0x4),  reading(2, 900, 300, 0x8),
+      reading(3, 900, 300, 0x8 | 0x4), reading(4, 1900, 500, 0x20), reading(5, 1900, 500, 0),
+      reading(6, 900, 300, 0x80)};
+  const std::vector<TimeSpan> expected{{1, 4}, {5, 6}};
+  EXPECT_EQ(summarize(readings, 0, 6).slowdowns, expected);
+  EXPECT_TRUE(summarize(readings, 0, 1).slowdowns.empty());
+}
+
 TEST(TelemetrySummary, UnsupportedIsNull) {
   const Telemetry nothing = summarize({}, 0, 1);
   EXPECT_FALSE(nothing.sm_clock_median_mhz.has_value());
