@@ -48,6 +48,8 @@ struct Conditions {
   std::uint64_t seed = 1;
   CacheMode cache = CacheMode::cold;
   LoadMode mode = LoadMode::sustained;
+  bool at_once = false;  ///< on every device of the run at the same time
+  bool burn = false;     ///< every iteration's outputs are compared bit by bit with the first's
   double memory_reserve = 0.10;  ///< share of the device's memory that is kept free
   Fault fault = Fault::none;
 };
@@ -72,6 +74,12 @@ struct JobInfo {
   std::vector<std::string> warnings = {};  ///< codes such as W_CACHE_RESIDENT
 };
 
+/// Where an output of a job lies on the device.
+struct OutputView {
+  const void* data;
+  std::uint64_t bytes;
+};
+
 /// One prepared case. The constructor allocates, fills and plans; the destructor frees.
 class Job {
  public:
@@ -85,6 +93,11 @@ class Job {
   virtual JobInfo info() const = 0;
   /// Poisons the outputs of every set, runs each set once and compares with the reference.
   virtual Check verify(Stream& stream) = 0;
+  /// The outputs of a buffer set. Empty: not to be had.
+  virtual std::vector<OutputView> outputs(std::size_t set) const {
+    static_cast<void>(set);
+    return {};
+  }
 };
 
 /// A workload; namespace-scope objects of this type in workloads/**.cpp register it. Registration

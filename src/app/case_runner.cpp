@@ -16,6 +16,7 @@
 #include "gpubench/error.h"
 #include "measure/paired.h"
 #include "measure/sampler.h"
+#include "ops/support/burn_job.h"
 #include "util/text.h"
 
 namespace gpubench {
@@ -37,6 +38,8 @@ std::string reproduce_command(const Case& work, const std::string& device) {
   }
   const Conditions defaults;
   const Conditions& conditions = work.conditions;
+  if (conditions.at_once) command += " at_once=1";
+  if (conditions.burn) command += " burn=1";
   command += " --device " + device;
   if (conditions.data != defaults.data)
     command += " --data " + std::string(to_string(conditions.data));
@@ -119,6 +122,9 @@ bool CaseRunner::prepare(Running& running) {
   require_memory(work);
   Context context{setup_.device, *stream_, setup_.libraries, work.conditions};
   running.job = work.workload->prepare(context, work.params);
+  if (work.conditions.burn) {
+    running.job = std::make_unique<BurnJob>(setup_.device, *stream_, std::move(running.job));
+  }
   const JobInfo job_info = running.job->info();
   result.impl = job_info.impl;
   result.algorithm = job_info.algorithm;

@@ -83,7 +83,8 @@ std::string suite_text(const Case& work, const SamplingPolicy& policy) {
                                 {"conditions",
                                  {{"cache", to_string(work.conditions.cache)},
                                   {"data", to_string(work.conditions.data)},
-                                  {"mode", to_string(work.conditions.mode)}}}}}}};
+                                  {"mode", to_string(work.conditions.mode)},
+                                  {"burn", work.conditions.burn ? "1" : "0"}}}}}}};
   return suite.dump();
 }
 

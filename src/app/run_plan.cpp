@@ -45,7 +45,7 @@ void apply_overrides(const RunOptions& options, SamplingPolicy& policy) {
 }
 
 void require_known(const std::string& key, const std::vector<Case>& cases) {
-  std::vector<std::string> known{"cache", "data", "mode"};
+  std::vector<std::string> known{"at_once", "burn", "cache", "data", "mode"};
   for (const Case& work : cases) {
     for (const ParamSpec& spec : work.workload->params) known.push_back(spec.name);
   }

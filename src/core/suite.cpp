@@ -53,7 +53,7 @@ auto parse_name(const Table& table, const std::string& what, std::string_view te
                     " (there are: " + join(names, ", ") + ")");
 }
 
-const std::vector<std::string> kConditionNames{"cache", "data", "mode"};
+const std::vector<std::string> kConditionNames{"at_once", "burn", "cache", "data", "mode"};
 
 bool is_condition(const std::string& name) {
   return std::find(kConditionNames.begin(), kConditionNames.end(), name) != kConditionNames.end();
@@ -150,6 +150,11 @@ std::vector<CaseRequest> multiply_out(
   return requests;
 }
 
+bool parse_condition_flag(const std::string& key, const std::string& value) {
+  if (value == "0" || value == "1") return value == "1";
+  throw ConfigError("'" + key + "=" + value + "': 0 or 1");
+}
+
 Conditions resolve_conditions(Conditions conditions,
                               const std::map<std::string, std::string>& given) {
   for (const auto& [key, value] : given) {
@@ -159,6 +164,10 @@ Conditions resolve_conditions(Conditions conditions,
       conditions.data = parse_data_dist(value);
     } else if (key == "mode") {
       conditions.mode = parse_load_mode(value);
+    } else if (key == "at_once") {
+      conditions.at_once = parse_condition_flag(key, value);
+    } else if (key == "burn") {
+      conditions.burn = parse_condition_flag(key, value);
     } else {
       throw ConfigError("unknown condition '" + key + "'" + suggestion(key, kConditionNames));
     }
@@ -172,6 +181,8 @@ std::map<std::string, std::string> shown_conditions(const Conditions& conditions
   std::map<std::string, std::string> shown;
   if (conditions.cache != standard.cache) shown["cache"] = to_string(conditions.cache);
   if (conditions.data != standard.data) shown["data"] = to_string(conditions.data);
+  if (conditions.at_once) shown["at_once"] = "1";
+  if (conditions.burn) shown["burn"] = "1";
   if (conditions.mode != standard.mode) shown["mode"] = to_string(conditions.mode);
   return shown;
 }

@@ -19,7 +19,7 @@ struct CaseRequest {
   std::string workload;
   std::map<std::string, std::string> params;
   /// Only what differs from the run's conditions: "cache" (cold, hot), "data" (normal, ...), "mode"
-  /// (sustained, burst).
+  /// (sustained, burst), "at_once" and "burn" (0, 1).
   std::map<std::string, std::string> conditions;
   std::string origin = {};  ///< "mine.json: cases[2]", for messages; empty for the command line
 };
@@ -58,8 +58,8 @@ Suite parse_suite(std::string_view json, std::string_view origin, DeviceKind kin
 
 /// `WORKLOAD key=value[,value]... [WORKLOAD ...]`; a case id as it stands in a report is a WORKLOAD
 /// with its values; a workload name may be a glob ("ops/*"), which
-/// takes the keys that each matching workload has and must be used by at least one. "cache", "data"
-/// and "mode" are conditions.
+/// takes the keys that each matching workload has and must be used by at least one. "cache",
+/// "data", "mode", "at_once" and "burn" are conditions.
 std::vector<CaseRequest> parse_case_words(const std::vector<std::string>& words);
 
 /// Resolves parameters and ids, drops exact duplicates. Throws ConfigError.

@@ -160,7 +160,7 @@ void add_cases(Suite& suite, const json& object, const std::string& where, Devic
   }
   Assignment conditions;
   if (const auto given = object.find("conditions"); given != object.end()) {
-    only(*given, where + ".conditions", {"cache", "data", "mode"});
+    only(*given, where + ".conditions", {"at_once", "burn", "cache", "data", "mode"});
     for (const auto& [key, value] : given->items()) {
       conditions[key] = value_text(value, where + ".conditions." + key);
     }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cpu device's data: FP32 arrays whose values are rounded to the type they stand for.
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstring>
 #include <mutex>
 #include <vector>
 
@@ -112,8 +115,32 @@ Difference compare(Device&, Stream&, const void* out, const float* reference,
   return all;
 }
 
+void compare_bits(Stream&, const void* a, const void* b, std::uint64_t bytes,
+                  DifferingBits* found) {
+  constexpr std::size_t kWord = 4;
+  const auto* left = static_cast<const std::byte*>(a);
+  const auto* right = static_cast<const std::byte*>(b);
+  std::mutex mutex;
+  parallel_for((bytes + kWord - 1) / kWord, kGrain, [&](std::size_t begin, std::size_t end) {
+    if (std::memcmp(left + begin * kWord, right + begin * kWord,
+                    std::min<std::size_t>(end * kWord, bytes) - begin * kWord) == 0) {
+      return;
+    }
+    DifferingBits mine;
+    for (std::size_t word = begin; word < end; ++word) {
+      const std::size_t at = word * kWord;
+      if (std::memcmp(left + at, right + at, std::min(kWord, bytes - at)) == 0) continue;
+      ++mine.words;
+      mine.first_byte = std::min<std::uint64_t>(mine.first_byte, at);
+    }
+    const std::scoped_lock lock(mutex);
+    found->words += mine.words;
+    found->first_byte = std::min(found->first_byte, mine.first_byte);
+  });
+}
+
 }  // namespace
 
-DataBackend cpu_data_backend() { return {fill, compare}; }
+DataBackend cpu_data_backend() { return {fill, compare, compare_bits}; }
 
 }  // namespace gpubench

@@ -36,6 +36,14 @@ struct CompareRequest {
   double tolerance = 0;
 };
 
+/// What a comparison of bits found. On the device; grows with every comparison.
+struct DifferingBits {
+  std::uint64_t words = 0;                   ///< of 32 bits, a shorter rest counting as one
+  std::uint64_t first_byte = kNoDifference;  ///< lowest offset of a differing word
+
+  static constexpr std::uint64_t kNoDifference = ~std::uint64_t{0};
+};
+
 /// A row's rms counts as at least this share of the whole's: rows of zeros exist.
 constexpr double kRowRmsFloor = 0.01;
 
@@ -43,6 +51,9 @@ struct DataBackend {
   void (*fill)(Stream& stream, void* to, const FillRequest& request);
   Difference (*compare)(Device& device, Stream& stream, const void* out, const float* reference,
                         const CompareRequest& request);
+  /// Ordered in the stream, does not wait; `found` is on the device.
+  void (*compare_bits)(Stream& stream, const void* a, const void* b, std::uint64_t bytes,
+                       DifferingBits* found);
 };
 
 DataBackend cpu_data_backend();

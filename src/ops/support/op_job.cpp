@@ -130,6 +130,19 @@ Check OpJob::verify(Stream& stream) {
   return *worst;
 }
 
+std::vector<OutputView> OpJob::outputs(std::size_t set) const {
+  const OperandSets& sets = state_->sets;
+  const DeviceKind kind = state_->device.info().kind;
+  std::vector<OutputView> views;
+  for (std::size_t i = 0; i < sets.operands().size(); ++i) {
+    const Operand& operand = sets.operands()[i];
+    if (operand.role != Role::output) continue;
+    views.push_back(
+        {sets.set(set)[i], operand.count * storage_bytes(storage_dtype(kind, operand.dtype))});
+  }
+  return views;
+}
+
 std::uint64_t op_job_footprint(const DeviceInfo& device, const Conditions& conditions,
                                const std::vector<Operand>& operands, bool references) {
   std::uint64_t per_set = 0, reference_bytes = 0;

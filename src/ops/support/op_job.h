@@ -46,6 +46,7 @@ class OpJob : public Job {
   Work work() const override;
   JobInfo info() const override;
   Check verify(Stream& stream) override;
+  std::vector<OutputView> outputs(std::size_t set) const override;
 
  private:
   struct State;

@@ -2,6 +2,7 @@
 // Filling and comparing on a CUDA device, by our own kernels.
 #include "gpubench/error.h"
 #include "kernels/check/compare.h"
+#include "kernels/check/compare_bits.h"
 #include "kernels/data/fill.h"
 #include "ops/support/data.h"
 
@@ -51,8 +52,14 @@ Difference compare(Device& device, Stream& stream, const void* out, const float*
           .first_reference = result.first_reference};
 }
 
+void compare_bits(Stream& stream, const void* a, const void* b, std::uint64_t bytes,
+                  DifferingBits* found) {
+  static_assert(sizeof(DifferingBits) == sizeof(BitDifferences));
+  launch_compare_bits(stream.native(), a, b, bytes, reinterpret_cast<BitDifferences*>(found));
+}
+
 }  // namespace
 
-DataBackend cuda_data_backend() { return {fill, compare}; }
+DataBackend cuda_data_backend() { return {fill, compare, compare_bits}; }
 
 }  // namespace gpubench
