@@ -79,7 +79,7 @@ TEST_F(AttentionCpuTest, MatchesTheReferenceAtOddSizes) {
 /// One of everything that differs from plain self-attention, and some of it together.
 std::vector<AttentionProblem> wider_problems() {
   const AttentionProblem causal{.batch = 2, .heads = 4, .seq = 150, .head_dim = 40, .causal = true};
-  std::vector<AttentionProblem> problems(8, causal);
+  std::vector<AttentionProblem> problems(10, causal);
   problems[0].kv_heads = 2;
   problems[1].kv_heads = 1;
   problems[1].causal = false;
@@ -100,6 +100,10 @@ std::vector<AttentionProblem> wider_problems() {
                  .seq_kv = 270,
                  .align = CausalAlign::bottom_right,
                  .window = 100};
+  problems[8].window = 1;    // P is 1, dQ and dK are zero
+  problems[8].kv_heads = 2;  // else Q and K could change places: query i only meets key i
+  problems[9] = problems[5];
+  problems[9].causal = true;  // sees key 0 only
   return problems;
 }
 
