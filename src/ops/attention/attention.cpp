@@ -21,28 +21,35 @@ namespace {
 
 constexpr double kFp8Scale = 64;  // operand_scale of ops/gemm says why
 
+/// Hopper's FP8 accumulator keeps about 14 bits (gemm_tolerance has the source): each step of 32
+/// products may lose 2^-13 of the sum, in one direction.
+double fp8_accumulation(std::int64_t products) {
+  constexpr double kShortRoundoff = 0x1p-13, kStep = 32, kMostSteps = 256;
+  return kShortRoundoff * std::fmin(std::ceil(static_cast<double>(products) / kStep), kMostSteps);
+}
+
 /// Bounds on |out - ref| / (|ref| + rms of the row), for providers that round P and dS to the type
 /// (as all flash-style kernels do), accumulate in FP32 and round the result. Each of the summed
 /// terms is off by up to u = unit_roundoff, independently, so an element errs by u times the root
 /// of the terms' squares, which is about the row's rms; the largest of some 10^8 elements is about
 /// 5 standard deviations (0.6 u each) out, and rounding the result adds up to u. That is 4 u;
 /// the backward pass rounds twice in a row and subtracts delta. bf16: 1.6e-2 and 3.1e-2.
-/// FP8: 4 u = 0.25; and Hopper's accumulator keeps about 14 bits (as gemm_tolerance has it), so
-/// each step of 32 keys may lose 2^-13 of the sum, in one direction.
+/// FP8: 4 u = 0.25, and what the accumulator loses.
 double tolerance(const AttentionProblem& problem) {
   if (problem.dtype == Dtype::fp8_e4m3) {
-    constexpr double kShortRoundoff = 0x1p-13, kStep = 32;
-    const double steps = std::ceil(static_cast<double>(problem.keys()) / kStep);
-    return 4 * unit_roundoff(Dtype::fp8_e4m3) + kShortRoundoff * std::fmin(steps, 256);
+    return 4 * unit_roundoff(Dtype::fp8_e4m3) + fp8_accumulation(problem.keys());
   }
   const double bf16 = problem.backward ? 4e-2 : 2e-2;
   // fp16 has three more bits, but P below 6e-5 is subnormal there: a quarter, not an eighth.
   return problem.dtype == Dtype::fp16 ? bf16 / 4 : bf16;
 }
 
-/// FP32 throughout: some 1e-6 from exp and log, against values of order log(seq). Base 2 for e, or
-/// a missing key tile, is far outside.
-constexpr double kLseTolerance = 1e-3;
+/// FP32 throughout, but for FP8's scores: some 1e-6 from exp and log, against values of order
+/// log(seq). Base 2 for e, or a missing key tile, is far outside.
+double lse_tolerance(const AttentionProblem& problem) {
+  const bool fp8 = problem.dtype == Dtype::fp8_e4m3;
+  return 1e-3 + (fp8 ? fp8_accumulation(problem.head_dim) : 0);
+}
 
 std::size_t product(std::initializer_list<std::int64_t> sizes) {
   std::uint64_t count = 1;
@@ -178,7 +185,7 @@ std::vector<Operand> attention_operands(const AttentionProblem& problem) {
             output("dv", keys)};
   }
   lse.role = Role::output;
-  lse.tolerance = kLseTolerance;
+  lse.tolerance = lse_tolerance(problem);
   return {input("q", queries), input("k", keys), input("v", keys), output("o", queries), lse};
 }
 
