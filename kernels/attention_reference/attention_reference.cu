@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block of 16 x 16 threads owns 64 rows of one output and walks over 64 columns of weights at a
-// time: first the weights (a product over head_dim), then their product with the rows of another
-// operand. The four outputs differ in the weights only, so one kernel makes them all; every sum
-// runs in double and in a fixed order. The element type is looked at while staging, not a template
+// A block of 16 x 16 threads owns 64 rows of one output, up to 128 elements of each, and walks over
+// 64 columns of weights at a time: first the weights (a product over head_dim), then their product
+// with the rows of another operand. Rows of keys walk over the queries of every head that shares
+// them. The four outputs differ in the weights only, so one kernel makes them all; every sum runs
+// in double and in a fixed order. The element type is looked at while staging, not a template
 // parameter: a tile is used 64 times, and one kernel compiles in a tenth of the time of nine.
 #include <cmath>
 #include <string>
@@ -16,23 +17,34 @@ namespace gpubench {
 namespace {
 
 using attention_reference::accumulate_tile;
-using attention_reference::kMaxDim;
+using attention_reference::key_side;
+using attention_reference::keys_of_rows;
 using attention_reference::kPerThread;
 using attention_reference::kSide;
+using attention_reference::kSlice;
 using attention_reference::kThreads;
 using attention_reference::kTile;
 using attention_reference::load;
+using attention_reference::masked;
 using attention_reference::multiply_tile;
-using attention_reference::Place;
-using attention_reference::place_of_block;
 using attention_reference::Problem;
+using attention_reference::queries_of_rows;
+using attention_reference::query_side;
+using attention_reference::Side;
+using attention_reference::Span;
 using attention_reference::Stage;
 using attention_reference::store;
+using attention_reference::Tile;
 
 constexpr int kWarp = 32;
 
-__device__ bool masked(const Problem& problem, std::int64_t query, std::int64_t key) {
-  return query >= problem.seq || key >= problem.seq || (problem.causal && key > query);
+__host__ __device__ std::int64_t tiles_of(std::int64_t positions) {
+  return (positions + kTile - 1) / kTile;
+}
+
+/// The head of keys that a head of queries uses: heads that share one follow one another.
+__device__ std::int64_t key_head_of(const Problem& problem, std::int64_t head) {
+  return head / (problem.heads / problem.kv_heads);
 }
 
 /// Log-sum-exp of the scaled scores of each query, in double and, where asked for, in FP32.
@@ -40,7 +52,12 @@ __global__ void __launch_bounds__(kThreads)
     lse_kernel(const void* q, const void* k, double* lse, float* lse_out, Problem problem) {
   extern __shared__ double shared[];
   Stage& stage = *reinterpret_cast<Stage*>(shared);
-  const Place place = place_of_block(problem);
+  const std::int64_t tiles = tiles_of(problem.seq);
+  const std::int64_t head = static_cast<std::int64_t>(blockIdx.x) / tiles;
+  Tile tile;
+  tile.rows = query_side(problem, head);
+  tile.columns = key_side(problem, key_head_of(problem, head));
+  tile.first_row = static_cast<std::int64_t>(blockIdx.x) % tiles * kTile;
   const int tx = static_cast<int>(threadIdx.x) % kSide, ty = static_cast<int>(threadIdx.x) / kSide;
   double largest[kPerThread], sum[kPerThread];
 #pragma unroll
@@ -48,15 +65,16 @@ __global__ void __launch_bounds__(kThreads)
     largest[i] = -INFINITY;
     sum[i] = 0;
   }
-  for (std::int64_t column = 0; column < problem.seq; column += kTile) {
-    if (problem.causal && column > place.first_row) break;
+  const Span keys = keys_of_rows(problem, tile.first_row);
+  for (tile.first_column = keys.begin; tile.first_column < keys.end; tile.first_column += kTile) {
     double scores[kPerThread][kPerThread];
-    multiply_tile(scores, stage, q, k, column, problem, place);
+    multiply_tile(scores, stage, q, k, tile, problem);
 #pragma unroll
     for (int i = 0; i < kPerThread; ++i) {
 #pragma unroll
       for (int j = 0; j < kPerThread; ++j) {
-        if (masked(problem, place.first_row + ty + kSide * i, column + tx + kSide * j)) continue;
+        const std::int64_t query = tile.first_row + ty + kSide * i;
+        if (masked(problem, query, tile.first_column + tx + kSide * j)) continue;
         const double score = problem.scale * scores[i][j];
         const double larger = fmax(largest[i], score);
         sum[i] = sum[i] * exp(largest[i] - larger) + exp(score - larger);
@@ -76,11 +94,11 @@ __global__ void __launch_bounds__(kThreads)
     for (int lane = kSide / 2; lane > 0; lane /= 2) {
       row_sum += __shfl_xor_sync(0xffffffffu, row_sum, lane);
     }
-    const std::int64_t row = place.first_row + ty + kSide * i;
+    const std::int64_t row = tile.first_row + ty + kSide * i;
     if (tx == 0 && row < problem.seq) {
       const double value = row_largest + log(row_sum);
-      lse[place.head * problem.seq + row] = value;
-      if (lse_out != nullptr) lse_out[place.head * problem.seq + row] = static_cast<float>(value);
+      lse[head * problem.seq + row] = value;
+      if (lse_out != nullptr) lse_out[head * problem.seq + row] = static_cast<float>(value);
     }
   }
 }
@@ -91,10 +109,8 @@ __global__ void __launch_bounds__(kThreads)
                  Problem problem) {
   const std::int64_t row = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
   if (row >= rows) return;  // a whole warp at once
-  const std::int64_t head = row / problem.seq, position = row % problem.seq;
-  const std::int64_t at =
-      ((head / problem.heads * problem.seq + position) * problem.heads + head % problem.heads) *
-      problem.head_dim;
+  const Side side = query_side(problem, row / problem.seq);
+  const std::int64_t at = side.offset + row % problem.seq * side.stride;
   double sum = 0;
   for (std::int64_t d = threadIdx.x % kWarp; d < problem.head_dim; d += kWarp) {
     sum += load(out, problem.dtype, at + d) * load(d_out, problem.dtype, at + d);
@@ -113,19 +129,19 @@ struct Formula {
   double scale;
 };
 
-/// P, or dS = P (dP - delta), of a tile into stage.weights.
+/// P, or dS = P (dP - delta), of a tile into stage.weights. `head`: of the queries.
 __device__ void weigh_tile(Stage& stage, const Formula& formula, const Problem& problem,
-                           const Place& place, std::int64_t first_column) {
+                           const Tile& tile, std::int64_t head) {
   const int tx = static_cast<int>(threadIdx.x) % kSide, ty = static_cast<int>(threadIdx.x) / kSide;
-  const std::int64_t first_lse = place.head * problem.seq;
+  const std::int64_t first_lse = head * problem.seq;
   double weights[kPerThread][kPerThread];
-  multiply_tile(weights, stage, formula.rows, formula.columns, first_column, problem, place);
+  multiply_tile(weights, stage, formula.rows, formula.columns, tile, problem);
 #pragma unroll
   for (int i = 0; i < kPerThread; ++i) {
 #pragma unroll
     for (int j = 0; j < kPerThread; ++j) {
-      const std::int64_t row = place.first_row + ty + kSide * i;
-      const std::int64_t column = first_column + tx + kSide * j;
+      const std::int64_t row = tile.first_row + ty + kSide * i;
+      const std::int64_t column = tile.first_column + tx + kSide * j;
       const std::int64_t query = formula.rows_are_queries ? row : column;
       const std::int64_t key = formula.rows_are_queries ? column : row;
       weights[i][j] = masked(problem, query, key)
@@ -135,14 +151,13 @@ __device__ void weigh_tile(Stage& stage, const Formula& formula, const Problem& 
   }
   if (formula.d_rows != nullptr) {
     double gradients[kPerThread][kPerThread];
-    multiply_tile(gradients, stage, formula.d_rows, formula.d_columns, first_column, problem,
-                  place);
+    multiply_tile(gradients, stage, formula.d_rows, formula.d_columns, tile, problem);
 #pragma unroll
     for (int i = 0; i < kPerThread; ++i) {
 #pragma unroll
       for (int j = 0; j < kPerThread; ++j) {
-        const std::int64_t query = formula.rows_are_queries ? place.first_row + ty + kSide * i
-                                                            : first_column + tx + kSide * j;
+        const std::int64_t query = formula.rows_are_queries ? tile.first_row + ty + kSide * i
+                                                            : tile.first_column + tx + kSide * j;
         const double delta = query < problem.seq ? formula.delta[first_lse + query] : 0.0;
         weights[i][j] *= gradients[i][j] - delta;
       }
@@ -158,41 +173,56 @@ __device__ void weigh_tile(Stage& stage, const Formula& formula, const Problem& 
   }
 }
 
-/// kDims * 16 is at least head_dim.
+/// The block's slice of head_dim is blockIdx.y; kDims * 16 is at least the slice, or the head_dim.
 template <int kDims>
 __global__ void __launch_bounds__(kThreads)
     output_kernel(Formula formula, void* out, Dtype out_dtype, Problem problem) {
   extern __shared__ double shared[];
   Stage& stage = *reinterpret_cast<Stage*>(shared);
-  const Place place = place_of_block(problem);
+  const bool by_query = formula.rows_are_queries;
+  const std::int64_t tiles = tiles_of(by_query ? problem.seq : problem.seq_kv);
+  const std::int64_t owner = static_cast<std::int64_t>(blockIdx.x) / tiles;  // head or key head
+  const std::int64_t first_depth = static_cast<std::int64_t>(blockIdx.y) * kSlice;
+  const std::int64_t group = problem.heads / problem.kv_heads;
+  Tile tile;
+  tile.first_row = static_cast<std::int64_t>(blockIdx.x) % tiles * kTile;
+  tile.rows = by_query ? query_side(problem, owner) : key_side(problem, owner);
+  const Span span =
+      by_query ? keys_of_rows(problem, tile.first_row) : queries_of_rows(problem, tile.first_row);
   double sums[kPerThread][kDims] = {};
-  // Causal: a query needs the keys up to itself, a key the queries from itself on.
-  const bool up_to_row = problem.causal && formula.rows_are_queries;
-  const bool from_row = problem.causal && !formula.rows_are_queries;
-  for (std::int64_t column = from_row ? place.first_row : 0; column < problem.seq;
-       column += kTile) {
-    if (up_to_row && column > place.first_row) break;
-    weigh_tile(stage, formula, problem, place, column);
-    accumulate_tile<kDims>(sums, stage, formula.values, column, problem, place);
+  const std::int64_t first_head = by_query ? owner : owner * group;
+  for (std::int64_t head = first_head; head < first_head + (by_query ? 1 : group); ++head) {
+    tile.columns =
+        by_query ? key_side(problem, key_head_of(problem, head)) : query_side(problem, head);
+    for (tile.first_column = span.begin; tile.first_column < span.end; tile.first_column += kTile) {
+      weigh_tile(stage, formula, problem, tile, head);
+      accumulate_tile<kDims>(sums, stage, formula.values, first_depth, tile, problem);
+    }
   }
   const int tx = static_cast<int>(threadIdx.x) % kSide, ty = static_cast<int>(threadIdx.x) / kSide;
 #pragma unroll
   for (int i = 0; i < kPerThread; ++i) {
-    const std::int64_t row = place.first_row + ty + kSide * i;
+    const std::int64_t row = tile.first_row + ty + kSide * i;
 #pragma unroll
     for (int j = 0; j < kDims; ++j) {
-      const int depth = tx + kSide * j;
-      if (row < problem.seq && depth < problem.head_dim) {
-        store(out, out_dtype, place.offset + row * place.stride + depth,
+      const std::int64_t depth = first_depth + tx + kSide * j;
+      if (row < tile.rows.count && depth < problem.head_dim) {
+        store(out, out_dtype, tile.rows.offset + row * tile.rows.stride + depth,
               formula.scale * sums[i][j]);
       }
     }
   }
 }
 
-void require_type(Dtype dtype) {
+void require_input_type(Dtype dtype) {
   if (dtype == Dtype::fp32 || dtype == Dtype::fp16 || dtype == Dtype::bf16) return;
-  throw Unsupported("E_UNSUPPORTED_DTYPE", "the reference attention takes fp32, fp16 or bf16");
+  if (dtype == Dtype::fp8_e4m3) return;
+  throw Unsupported("E_UNSUPPORTED_DTYPE", "the reference attention reads fp32, fp16, bf16, fp8");
+}
+
+void require_output_type(Dtype dtype) {
+  if (dtype == Dtype::fp32 || dtype == Dtype::fp16 || dtype == Dtype::bf16) return;
+  throw Unsupported("E_UNSUPPORTED_DTYPE", "the reference attention writes fp32, fp16 or bf16");
 }
 
 /// Rows of the softmax: batch * heads * seq.
@@ -205,31 +235,35 @@ class Launcher {
  public:
   Launcher(void* stream, const AttentionReferenceShape& shape)
       : stream_(native_stream(stream)), rows_(rows_of(shape)) {
-    require_type(shape.dtype);
-    if (shape.head_dim > kAttentionReferenceMaxHeadDim) {
-      throw Unsupported("E_UNSUPPORTED_SHAPE",
-                        "the reference attention takes head_dim up to 128; choose a smaller one");
-    }
+    require_input_type(shape.dtype);
     problem_ = {.heads = shape.heads,
+                .kv_heads = shape.kv_heads,
                 .seq = shape.seq,
+                .seq_kv = shape.seq_kv,
                 .head_dim = shape.head_dim,
-                .tiles = (shape.seq + kTile - 1) / kTile,
-                .scale = 1 / std::sqrt(static_cast<double>(shape.head_dim)),
+                .scale = shape.scale,
                 .causal = shape.causal,
+                .diagonal = shape.diagonal,
+                .window = shape.window,
                 .dtype = shape.dtype};
-    const std::int64_t blocks = problem_.tiles * shape.batch * shape.heads;
-    if (blocks > INT32_MAX || rows_ / kRowsPerDeltaBlock >= INT32_MAX) {
+    const std::int64_t query_blocks = tiles_of(shape.seq) * shape.batch * shape.heads;
+    const std::int64_t key_blocks = tiles_of(shape.seq_kv) * shape.batch * shape.kv_heads;
+    const std::int64_t slices = (shape.head_dim + kSlice - 1) / kSlice;
+    if (query_blocks > INT32_MAX || key_blocks > INT32_MAX || slices > kMostSlices ||
+        rows_ / kRowsPerDeltaBlock >= INT32_MAX) {
       throw Unsupported("E_UNSUPPORTED_SHAPE",
-                        "batch * heads * seq is too large for the reference attention");
+                        "batch * heads * seq or head_dim is too large for the reference attention");
     }
-    blocks_ = static_cast<unsigned>(blocks);
+    query_blocks_ = static_cast<unsigned>(query_blocks);
+    key_blocks_ = static_cast<unsigned>(key_blocks);
+    slices_ = static_cast<unsigned>(slices);
   }
 
   double scale() const { return problem_.scale; }
 
   void lse(const void* q, const void* k, double* lse, float* lse_out) const {
     allow_stage(lse_kernel);
-    lse_kernel<<<blocks_, kThreads, sizeof(Stage), stream_>>>(q, k, lse, lse_out, problem_);
+    lse_kernel<<<query_blocks_, kThreads, sizeof(Stage), stream_>>>(q, k, lse, lse_out, problem_);
     check_launch("attention reference lse");
   }
 
@@ -241,16 +275,18 @@ class Launcher {
   }
 
   void output(const Formula& formula, void* out, Dtype out_dtype) const {
-    constexpr int kSmallDims = 4, kLargeDims = kMaxDim / kSide;
+    constexpr int kSmallDims = 4, kLargeDims = kSlice / kSide;
     const auto kernel = problem_.head_dim <= kSmallDims * kSide ? output_kernel<kSmallDims>
                                                                 : output_kernel<kLargeDims>;
     allow_stage(kernel);
-    kernel<<<blocks_, kThreads, sizeof(Stage), stream_>>>(formula, out, out_dtype, problem_);
+    const dim3 blocks(formula.rows_are_queries ? query_blocks_ : key_blocks_, slices_);
+    kernel<<<blocks, kThreads, sizeof(Stage), stream_>>>(formula, out, out_dtype, problem_);
     check_launch("attention reference output");
   }
 
  private:
   static constexpr std::int64_t kRowsPerDeltaBlock = kThreads / kWarp;
+  static constexpr std::int64_t kMostSlices = 65535;  // of a grid's y
 
   /// More than 48 KiB of shared memory has to be asked for.
   template <class Kernel>
@@ -266,7 +302,7 @@ class Launcher {
   cudaStream_t stream_;
   std::int64_t rows_;
   Problem problem_{};
-  unsigned blocks_ = 0;
+  unsigned query_blocks_ = 0, key_blocks_ = 0, slices_ = 0;
 };
 
 }  // namespace
@@ -278,7 +314,7 @@ std::size_t attention_reference_scratch_bytes(const AttentionReferenceShape& sha
 void attention_reference_forward(void* stream, const AttentionReferenceShape& shape, const void* q,
                                  const void* k, const void* v, Dtype out_dtype, void* out,
                                  float* lse, void* scratch) {
-  require_type(out_dtype);
+  require_output_type(out_dtype);
   const Launcher launch(stream, shape);
   auto* exact_lse = static_cast<double*>(scratch);
   launch.lse(q, k, exact_lse, lse);

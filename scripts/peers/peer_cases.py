@@ -10,8 +10,8 @@ DEFAULTS = {
         "fast_accum": 1, "tune": 0, "impl": "auto",
     },
     "ops/attention": {
-        "batch": 4, "heads": 16, "seq": 4096, "head_dim": 128, "dtype": "bf16", "causal": 0,
-        "pass": "forward", "impl": "auto",
+        "batch": 4, "heads": 16, "kv_heads": 0, "seq": 4096, "seq_kv": 0, "head_dim": 128, "dtype": "bf16",
+        "causal": 0, "causal_align": "top_left", "window": 0, "pass": "forward", "impl": "auto",
     },
     "ops/conv": {
         "pass": "forward", "dtype": "fp16", "n": 256, "h": 56, "w": 56, "c": 64, "k": 64, "r": 3, "s": 3,
@@ -53,12 +53,25 @@ def gemm_work(m, n, k, dtype):
     return {"flops": 2.0 * m * n * k, "bytes": float(in_bytes * (m * k + k * n) + out_bytes * m * n)}
 
 
-def attention_work(batch, heads, seq, head_dim, causal, backward, element_bytes=2):
-    rows = batch * heads * seq
-    kept_per_row = (seq + 1) / 2 if causal else seq
-    flops = 4.0 * rows * kept_per_row * head_dim * (2.5 if backward else 1)
-    tensors = 8 if backward else 4
-    return {"flops": flops, "bytes": float(tensors * rows * head_dim * element_bytes + 4 * rows)}
+def attention_sizes(params):
+    """(heads of keys, keys): 0 stands for as many as on the queries' side."""
+    return params["kv_heads"] or params["heads"], params["seq_kv"] or params["seq"]
+
+
+def attention_work(params):
+    """Of full attention and of causal attention with as many keys as queries: what is measured here."""
+    p = params
+    key_heads, keys = attention_sizes(p)
+    if p["window"] or (p["causal"] and keys != p["seq"]):
+        raise ValueError("attention with a window, or causal with seq_kv other than seq, is not measured here")
+    rows, key_rows = p["batch"] * p["heads"] * p["seq"], p["batch"] * key_heads * keys
+    backward = p["pass"] == "backward"
+    kept_per_row = (p["seq"] + 1) / 2 if p["causal"] else keys
+    flops = 4.0 * rows * kept_per_row * p["head_dim"] * (2.5 if backward else 1)
+    tensors = (4 if backward else 2) * (rows + key_rows) * p["head_dim"]
+    rule = "attention:causal" if p["causal"] else "attention:4bhssd" if keys == p["seq"] else "attention:4bhstd"
+    return ({"flops": flops, "bytes": float(tensors * ELEMENT_BYTES[p["dtype"]] + 4 * rows)},
+            rule + ("*2.5" if backward else ""))
 
 
 def conv_extent(size, filter_size, stride, pad, dilation):
@@ -84,11 +97,7 @@ def work_of(case):
         work = conv_work(**sizes, element_bytes=ELEMENT_BYTES[p["dtype"]])
         rule = "conv:2npqkcrs/groups"
     else:
-        backward = p["pass"] == "backward"
-        work = attention_work(p["batch"], p["heads"], p["seq"], p["head_dim"], bool(p["causal"]),
-                              backward, ELEMENT_BYTES[p["dtype"]])
-        rule = "attention:causal" if p["causal"] else "attention:4bhssd"
-        rule += "*2.5" if backward else ""
+        work, rule = attention_work(p)
     return {**work, "items": 0.0, "item_name": None}, rule
 
 
@@ -110,8 +119,16 @@ def attention_cases():
         dict(batch=32, seq=512, head_dim=64, causal=0),
         dict(batch=8, seq=4096, head_dim=64, causal=0),
     )
-    return [Case("ops/attention", **{**shape, "pass": direction})
-            for shape in shapes for direction in ("forward", "backward")]
+    shapes += (
+        dict(batch=2, heads=32, kv_heads=8, seq=4096, causal=1),
+        dict(batch=4, heads=8, seq=4096, head_dim=256, causal=1),
+    )
+    cases = [Case("ops/attention", **{**shape, "pass": direction})
+             for shape in shapes for direction in ("forward", "backward")]
+    shared_keys = dict(heads=32, kv_heads=8, seq_kv=8192)
+    cases.append(Case("ops/attention", batch=64, seq=1, **shared_keys))
+    cases.append(Case("ops/attention", batch=2, seq=1024, **shared_keys))
+    return cases
 
 
 def conv_cases():

@@ -7,7 +7,8 @@
   gpubench compare gpubench.json pytorch.json --match impl
 
 GEMM is x @ w.t() into a given output (torch.mm, torch._scaled_mm for FP8); attention is
-scaled_dot_product_attention with its cuDNN backend on (batch, seq, heads, head_dim) tensors. The forward
+scaled_dot_product_attention with its cuDNN backend on (batch, seq, heads, head_dim) tensors, full or square
+causal, with enable_gqa where heads share keys; what that backend refuses is skipped. The forward
 pass runs on inputs that require gradients, so it writes the log-sum-exp like a training step; the backward
 pass is torch.autograd.grad alone. A convolution is conv2d on channels_last tensors with cudnn.benchmark,
 forward only. scripts/peers/alternate.py runs this and gpubench in turn.
@@ -33,6 +34,7 @@ DEFAULT_GEMM_TOLERANCE = 0.02
 ATTENTION_TOLERANCE = 0.05
 CONV_TOLERANCE = 0.02
 CHECKED_ROWS = 64
+NO_KERNEL = "No available kernel"  # of torch.nn.attention.sdpa_kernel with one backend
 
 
 def rotation_sets(l2_bytes, bytes_per_set):
@@ -110,13 +112,18 @@ class AttentionJob:
 
     def __init__(self, torch, case, l2_bytes, seed):
         p = case.params
+        if p["dtype"] == "fp8":
+            raise ValueError("attention is measured in bf16 and fp16 here")
         self._torch = torch
         self._causal, self._backward = bool(p["causal"]), p["pass"] == "backward"
+        key_heads, keys = peer_cases.attention_sizes(p)
+        self._group = p["heads"] // key_heads  # heads that share keys and values, one after another
         dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}[p["dtype"]]
         generator = torch.Generator(device="cuda").manual_seed(seed)
-        shape = (p["batch"], p["seq"], p["heads"], p["head_dim"])
+        query_side = (p["batch"], p["seq"], p["heads"], p["head_dim"])
+        key_side = (p["batch"], keys, key_heads, p["head_dim"])
         values = [torch.randn(shape, device="cuda", generator=generator).to(dtype)
-                  for _ in range(4)]
+                  for shape in (query_side, key_side, key_side, query_side)]
         bytes_per_set = int(peer_cases.work_of(case)[0]["bytes"])
         self.sets = rotation_sets(l2_bytes, bytes_per_set)
         self._inputs, self._gradients = [], []
@@ -129,8 +136,9 @@ class AttentionJob:
         self._results = [None] * self.sets
 
     def _forward(self, index):
-        return self._torch.nn.functional.scaled_dot_product_attention(*self._inputs[index],
-                                                                      is_causal=self._causal)
+        sharing = {"enable_gqa": True} if self._group > 1 else {}  # older versions have no such argument
+        return self._torch.nn.functional.scaled_dot_product_attention(
+            *self._inputs[index], is_causal=self._causal, **sharing)
 
     def enqueue(self, iteration):
         index = iteration % self.sets
@@ -142,27 +150,30 @@ class AttentionJob:
             self._results[index] = (self._forward(index),)
 
     def verify(self):
-        """Every result of the first and the last head of the last set in double precision."""
+        """Every result of the first and the last head of keys of the last set in double precision."""
         torch = self._torch
         last = self.sets - 1
         self.enqueue(last)
         error = 0.0
-        for batch, head in ((0, 0), (-1, -1)):
-            q, k, v = (t.detach()[batch, head].double().requires_grad_() for t in self._inputs[last])
+        for batch, key_head in ((0, 0), (-1, -1)):
+            sharing = slice(0, self._group) if key_head == 0 else slice(-self._group, None)
+            places = ((batch, sharing), (batch, key_head), (batch, key_head))
+            q, k, v = (t.detach()[place].double().requires_grad_()
+                       for t, place in zip(self._inputs[last], places))
             scores = q @ k.t() / math.sqrt(q.shape[-1])
             if self._causal:
-                later = torch.ones_like(scores, dtype=torch.bool).triu(1)
+                later = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
                 scores = scores.masked_fill(later, -math.inf)
             references = (scores.softmax(-1) @ v,)
             if self._backward:
-                gradient = self._gradients[last][batch, head].double()
+                gradient = self._gradients[last][batch, sharing].double()
                 references = torch.autograd.grad(references[0], (q, k, v), gradient)
-            for result, reference in zip(self._results[last], references):
-                found = error_of(torch, result[batch, head].detach(), reference.detach(), by_row=True)
+            for result, reference, place in zip(self._results[last], references, places):
+                found = error_of(torch, result[place].detach(), reference.detach(), by_row=True)
                 error = found if math.isnan(found) else max(error, found)
                 if math.isnan(error):
-                    return error, ATTENTION_TOLERANCE, "double, two heads"
-        return error, ATTENTION_TOLERANCE, "double, two heads"
+                    return error, ATTENTION_TOLERANCE, "double, two heads of keys"
+        return error, ATTENTION_TOLERANCE, "double, two heads of keys"
 
 
 class ConvJob:
@@ -311,6 +322,11 @@ class Run:
                 self.execute(case, result, stream)
         except torch.cuda.OutOfMemoryError as error:
             peer_report.end_with(result, "skipped", "E_OOM", str(error).splitlines()[0])
+        except RuntimeError as error:
+            if NO_KERNEL in str(error):  # what PyTorch's gate to cuDNN does not let through
+                peer_report.end_with(result, "skipped", "E_UNSUPPORTED_SHAPE", str(error).splitlines()[0])
+            else:
+                peer_report.end_with(result, "failed", "E_PEER", f"{type(error).__name__}: {error}")
         except Exception as error:  # a case must not end the run  # noqa: BLE001
             peer_report.end_with(result, "failed", "E_PEER", f"{type(error).__name__}: {error}")
         torch.cuda.empty_cache()

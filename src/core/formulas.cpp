@@ -22,19 +22,50 @@ Work gemm_work(std::int64_t m, std::int64_t n, std::int64_t k, std::size_t in_by
   return work;
 }
 
-Work attention_work(std::int64_t batch, std::int64_t heads, std::int64_t seq, std::int64_t head_dim,
-                    bool causal, bool backward, std::size_t element_bytes) {
-  const double rows =
-      static_cast<double>(batch) * static_cast<double>(heads) * static_cast<double>(seq);
-  const auto length = static_cast<double>(seq), depth = static_cast<double>(head_dim);
-  const double kept_per_row = causal ? (length + 1) / 2 : length;  // on average
-  const double tensor_bytes = rows * depth * static_cast<double>(element_bytes);
+namespace {
+
+/// Sum over i in [0, count) of i + first, each held to [0, most].
+double sum_of_clamped(double first, double count, double most) {
+  const auto up_to = [most](double last) {  // sum over i in [0, last], held to `most`
+    if (last <= 0) return 0.0;
+    if (last <= most) return last * (last + 1) / 2;
+    return most * (most + 1) / 2 + (last - most) * most;
+  };
+  return up_to(first + count - 1) - up_to(first - 1);
+}
+
+std::string attention_rule(const AttentionSizes& sizes) {
+  if (!sizes.causal) return sizes.seq == sizes.seq_kv ? "attention:4bhssd" : "attention:4bhstd";
+  const std::string mask = sizes.window > 0 ? "attention:window" : "attention:causal";
+  return mask + (sizes.diagonal == 0 ? "" : "_bottom_right");
+}
+
+}  // namespace
+
+double attention_kept_pairs(const AttentionSizes& sizes) {
+  const auto queries = static_cast<double>(sizes.seq), keys = static_cast<double>(sizes.seq_kv);
+  if (!sizes.causal) return queries * keys;
+  // Query i keeps the keys below i + diagonal + 1, less those below that minus the window.
+  const double end = static_cast<double>(sizes.diagonal) + 1;
+  const double kept = sum_of_clamped(end, queries, keys);
+  if (sizes.window == 0) return kept;
+  return kept - sum_of_clamped(end - static_cast<double>(sizes.window), queries, keys);
+}
+
+Work attention_work(const AttentionSizes& sizes) {
+  const auto depth = static_cast<double>(sizes.head_dim);
+  const double matrices = static_cast<double>(sizes.batch) * static_cast<double>(sizes.heads);
+  const double rows = matrices * static_cast<double>(sizes.seq);
+  const double key_rows = static_cast<double>(sizes.batch) * static_cast<double>(sizes.kv_heads) *
+                          static_cast<double>(sizes.seq_kv);
   const double lse_bytes = rows * 4;
   Work work;
-  work.flops = 4 * rows * kept_per_row * depth * (backward ? 2.5 : 1);
-  work.bytes = (backward ? 8 : 4) * tensor_bytes + lse_bytes;
-  work.flop_rule =
-      std::string(causal ? "attention:causal" : "attention:4bhssd") + (backward ? "*2.5" : "");
+  work.flops = 4 * matrices * attention_kept_pairs(sizes) * depth * (sizes.backward ? 2.5 : 1);
+  // q and o, k and v; and the gradient of each.
+  work.bytes = (sizes.backward ? 4 : 2) * (rows + key_rows) * depth *
+                   static_cast<double>(sizes.element_bytes) +
+               lse_bytes;
+  work.flop_rule = attention_rule(sizes) + (sizes.backward ? "*2.5" : "");
   return work;
 }
 

@@ -16,12 +16,26 @@ namespace gpubench {
 Work gemm_work(std::int64_t m, std::int64_t n, std::int64_t k, std::size_t in_bytes,
                std::size_t out_bytes, std::size_t bias_bytes);
 
-/// Forward 4 b h s^2 d ("attention:4bhssd"); causal counts the s (s + 1) / 2 kept positions exactly
-/// ("attention:causal"). Backward 2.5 times that (five matrix products against two).
+struct AttentionSizes {
+  std::int64_t batch = 1, heads = 1, kv_heads = 1, seq = 1, seq_kv = 1, head_dim = 1;
+  bool causal = false;
+  std::int64_t diagonal = 0;  ///< causal: query i sees keys up to i + diagonal
+  std::int64_t window = 0;    ///< causal: and no more than this many of them; 0: all
+  bool backward = false;
+  std::size_t element_bytes = 2;
+};
+
+/// Pairs of a query and a key that the mask keeps, of one batch and head.
+double attention_kept_pairs(const AttentionSizes& sizes);
+
+/// Forward 4 b h d for each kept pair: all s t of a full pass ("attention:4bhssd", or
+/// "attention:4bhstd" where the t keys are not as many as the s queries), and with a mask exactly
+/// those it keeps ("attention:causal" from the top left, "attention:causal_bottom_right",
+/// "attention:window", "attention:window_bottom_right"). Backward 2.5 times that (five matrix
+/// products against two). Heads that share keys and values do the same products.
 /// Bytes: forward reads q, k, v, writes o and the FP32 log-sum-exp; backward reads q, k, v, o, do,
 /// lse and writes dq, dk, dv.
-Work attention_work(std::int64_t batch, std::int64_t heads, std::int64_t seq, std::int64_t head_dim,
-                    bool causal, bool backward, std::size_t element_bytes);
+Work attention_work(const AttentionSizes& sizes);
 
 /// Convolution of [n][h][w][c] to [n][p][q][k] by r x s filters, forward or either gradient:
 /// 2 n p q k c r s / groups FLOP ("conv:2npqkcrs/groups"). Products with padding count as work, as

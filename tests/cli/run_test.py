@@ -55,6 +55,27 @@ class Reports(ReportTest):
         self.assertEqual(report["results"][0]["params"]["dtype"], "bf16")
         self.assertEqual(report["results"][0]["params"]["m"], 32)
 
+    def test_attention_counts_what_the_mask_of_its_parameters_keeps(self):
+        seq, keys, window = 9, 14, 4
+        given = ("batch=2", "heads=4", "kv_heads=2", f"seq={seq}", f"seq_kv={keys}", "head_dim=8", "causal=1")
+        report = self.report_of(FINE, "ops/attention", *given, "causal_align=top_left,bottom_right",
+                                f"window=0,{window}", *QUICK)
+        self.assert_valid(report)
+        self.assertEqual(len({result["id"] for result in report["results"]}), 4)
+        for result in report["results"]:
+            with self.subTest(id=result["id"]):
+                self.assertTrue(result["check"]["passed"])
+                bottom = result["params"]["causal_align"] == "bottom_right"
+                limit = result["params"]["window"] or keys
+                shift = keys - seq if bottom else 0
+                kept = sum(0 <= query + shift - key < limit for query in range(seq) for key in range(keys))
+                self.assertEqual(result["work"]["flops"], 4 * 2 * 4 * kept * 8)
+                self.assertEqual(result["flop_rule"], "attention:" + ("window" if limit == window else "causal") +
+                                 ("_bottom_right" if bottom else ""))
+        self.expect(USAGE, "run", "ops/attention", "seq=8", "window=3", "--device", "cpu", stderr=["causal=1"])
+        self.expect(USAGE, "run", "ops/attention", "heads=6", "kv_heads=4", "--device", "cpu",
+                    stderr=["not a multiple of kv_heads=4"])
+
     def test_conditions_are_recorded(self):
         report = self.report_of(FINE, *SMALL_GEMM, *QUICK, "--cache", "hot", "--data", "uniform",
                                 "--seed", "7")

@@ -91,9 +91,14 @@ class Cases(unittest.TestCase):
 
     def test_default_list_and_filter(self):
         ids = [case.id for case in peer_cases.default_cases()]
-        self.assertEqual((len(ids), len(set(ids))), (34, 34))
-        self.assertEqual(len(peer_cases.default_cases("ops/attention*backward*")), 5)
-        self.assertEqual(len(peer_cases.default_cases("8192")), 7)
+        self.assertEqual((len(ids), len(set(ids))), (40, 40))
+        self.assertEqual(len(peer_cases.default_cases("ops/attention*backward*")), 7)
+        self.assertEqual(len(peer_cases.default_cases("8192")), 9)
+        self.assertEqual([case.id for case in peer_cases.default_cases("*kv_heads*")], [
+            "ops/attention?batch=2&causal=1&heads=32&kv_heads=8",
+            "ops/attention?batch=2&causal=1&heads=32&kv_heads=8&pass=backward",
+            "ops/attention?batch=64&heads=32&kv_heads=8&seq=1&seq_kv=8192",
+            "ops/attention?batch=2&heads=32&kv_heads=8&seq=1024&seq_kv=8192"])
         self.assertEqual([case.id for case in peer_cases.default_cases("ops/gemm?dtype=tf32")],
                          ["ops/gemm?dtype=tf32"])
         self.assertEqual(peer_cases.default_cases("nothing"), [])
@@ -104,12 +109,24 @@ class Cases(unittest.TestCase):
 
     def test_work(self):
         self.assertEqual(peer_cases.gemm_work(2, 3, 5, "fp8"), {"flops": 60.0, "bytes": 10 + 15 + 12.0})
-        # Brute force over the kept positions of a causal mask.
-        kept = sum(key <= query for query in range(7) for key in range(7))
-        found = peer_cases.attention_work(2, 3, 7, 8, causal=True, backward=False)
-        self.assertEqual(found["flops"], 4.0 * 2 * 3 * kept * 8)
-        backward = peer_cases.attention_work(2, 3, 7, 8, causal=True, backward=True)
-        self.assertEqual(backward["flops"], 2.5 * found["flops"])
+
+    def test_attention_work(self):
+        # Brute force over the kept positions.
+        for seq, seq_kv, causal in ((7, 0, 1), (7, 0, 0), (3, 11, 0)):
+            keys = seq_kv or seq
+            kept = sum(not causal or key <= query for query in range(seq) for key in range(keys))
+            given = dict(batch=2, heads=6, kv_heads=2, seq=seq, seq_kv=seq_kv, head_dim=8, causal=causal)
+            forward, rule = peer_cases.work_of(Case("ops/attention", **given))
+            self.assertEqual(forward["flops"], 4.0 * 2 * 6 * kept * 8)
+            self.assertEqual(forward["bytes"], 2.0 * 2 * 2 * 8 * (6 * seq + 2 * keys) + 4 * 2 * 6 * seq)
+            self.assertEqual(rule, "attention:causal" if causal else
+                             "attention:4bhstd" if seq_kv else "attention:4bhssd")
+            backward, rule = peer_cases.work_of(Case("ops/attention", **given, **{"pass": "backward"}))
+            self.assertEqual(backward["flops"], 2.5 * forward["flops"])
+            self.assertTrue(rule.endswith("*2.5"))
+        for given in (dict(causal=1, window=8), dict(causal=1, seq_kv=8192)):
+            with self.assertRaises(ValueError):
+                peer_cases.work_of(Case("ops/attention", **given))
 
     def test_conv_work(self):
         sizes = {"n": 2, "h": 7, "w": 6, "c": 4, "k": 6, "r": 3, "s": 2, "stride": 2, "pad": 1, "dilation": 2,

@@ -1,181 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention on a GPU: the device's reference against the host's, cuDNN against the device's, and
-// planted faults.
+// cuDNN's attention against the reference on a GPU, and planted faults.
 #include "ops/attention/attention.h"
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "device/devices.h"
-#include "kernels/attention_reference/attention_reference.h"
+#include "attention_gpu.h"
 #include "libs/libraries.h"
-#include "ops/attention/reference.h"
 
 namespace gpubench {
 namespace {
-
-using Values = std::vector<float>;
-
-std::string name_of(const AttentionProblem& problem) {
-  return std::string(to_string(problem.dtype)) + "_b" + std::to_string(problem.batch) + "_h" +
-         std::to_string(problem.heads) + "_s" + std::to_string(problem.seq) + "_d" +
-         std::to_string(problem.head_dim) + (problem.causal ? "_causal" : "_full") +
-         (problem.backward ? "_backward" : "_forward");
-}
-
-std::string name_of_case(const testing::TestParamInfo<AttentionProblem>& info) {
-  return name_of(info.param);
-}
-
-class AttentionGpuTest : public testing::TestWithParam<AttentionProblem> {
- protected:
-  void SetUp() override {
-    const CudaState state = cuda_state();
-    if (state.kind != CudaState::Kind::ok) GTEST_SKIP() << state.message;
-    device_ = make_cuda_device(0);
-    stream_ = device_->make_stream();
-  }
-
-  Buffer upload(const Values& values, Dtype dtype) {
-    std::vector<std::byte> bytes;
-    for (const float value : values) {
-      const std::uint32_t bits = encode(dtype, value);
-      const auto* first = reinterpret_cast<const std::byte*>(&bits);  // little-endian
-      bytes.insert(bytes.end(), first, first + storage_bytes(dtype));
-    }
-    Buffer buffer(*device_, bytes.size());
-    device_->copy_to_device(*stream_, buffer.data(), bytes.data(), bytes.size());
-    return buffer;
-  }
-
-  Values download(const Buffer& buffer, std::size_t count) {
-    Values values(count);
-    device_->copy_to_host(*stream_, values.data(), buffer.data(), count * sizeof(float));
-    return values;
-  }
-
-  Buffer poisoned(std::size_t floats) {
-    Buffer buffer(*device_, floats * sizeof(float));
-    device_->fill_bytes(*stream_, buffer.data(), 0xFF, buffer.size());
-    return buffer;
-  }
-
-  std::unique_ptr<Job> prepare(const AttentionProblem& problem, const Conditions& conditions) {
-    conditions_ = conditions;
-    Context context{*device_, *stream_, libraries_, conditions_};
-    return prepare_attention(context, problem, "cudnn");
-  }
-
-  std::unique_ptr<Device> device_;
-  std::unique_ptr<Stream> stream_;
-  Libraries libraries_;
-  Conditions conditions_;
-};
-
-class DeviceReferenceTest : public AttentionGpuTest {
- protected:
-  Values random_values(unsigned seed) const {
-    std::mt19937 generator(seed);
-    std::normal_distribution<float> normal;
-    Values values(count());
-    for (float& value : values) value = round_to(GetParam().dtype, normal(generator));
-    return values;
-  }
-  std::size_t rows() const {
-    return static_cast<std::size_t>(GetParam().batch * GetParam().heads * GetParam().seq);
-  }
-  std::size_t count() const { return rows() * static_cast<std::size_t>(GetParam().head_dim); }
-  AttentionReferenceShape shape() const {
-    return {GetParam().batch,    GetParam().heads,  GetParam().seq,
-            GetParam().head_dim, GetParam().causal, GetParam().dtype};
-  }
-  /// Both sides compute in double and round to FP32 once: a unit in the last place, or a few of an
-  /// intermediate 1e-16.
-  static void expect_same(const Values& device, const Values& host, const char* what) {
-    ASSERT_EQ(device.size(), host.size());
-    for (std::size_t i = 0; i < host.size(); ++i) {
-      ASSERT_NEAR(device[i], host[i], 1e-6 * std::fabs(host[i]) + 1e-9) << what << " at " << i;
-    }
-  }
-};
-
-TEST_P(DeviceReferenceTest, ForwardEqualsTheHosts) {
-  const Values q = random_values(1), k = random_values(2), v = random_values(3);
-  const Dtype dtype = GetParam().dtype;
-  const Buffer dq = upload(q, dtype), dk = upload(k, dtype), dv = upload(v, dtype);
-  const Buffer out = poisoned(count()), lse = poisoned(rows());
-  const Buffer scratch(*device_, attention_reference_scratch_bytes(shape()));
-  attention_reference_forward(stream_->native(), shape(), dq.data(), dk.data(), dv.data(),
-                              Dtype::fp32, out.data(), static_cast<float*>(lse.data()),
-                              scratch.data());
-  Values host_out(count()), host_lse(rows());
-  attention_forward_host(GetParam(), q.data(), k.data(), v.data(), host_out.data(),
-                         host_lse.data());
-  expect_same(download(out, count()), host_out, "o");
-  expect_same(download(lse, rows()), host_lse, "lse");
-
-  // The same O, stored as the type: what a backward pass is given.
-  const Buffer stored(*device_, count() * storage_bytes(dtype));
-  attention_reference_forward(stream_->native(), shape(), dq.data(), dk.data(), dv.data(), dtype,
-                              stored.data(), static_cast<float*>(lse.data()), scratch.data());
-  std::vector<std::byte> bytes(stored.size());
-  device_->copy_to_host(*stream_, bytes.data(), stored.data(), bytes.size());
-  for (std::size_t i = 0; i < count(); ++i) {
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, &bytes[i * storage_bytes(dtype)], storage_bytes(dtype));
-    const double ulps = 4 * unit_roundoff(dtype);
-    ASSERT_NEAR(decode(dtype, bits), host_out[i], ulps * std::fabs(host_out[i]) + 1e-7) << i;
-  }
-}
-
-TEST_P(DeviceReferenceTest, BackwardEqualsTheHosts) {
-  const Values q = random_values(4), k = random_values(5), v = random_values(6),
-               d_o = random_values(7);
-  const Dtype dtype = GetParam().dtype;
-  Values o(count()), lse(rows());
-  attention_forward_host(GetParam(), q.data(), k.data(), v.data(), o.data(), lse.data());
-  for (float& value : o) value = round_to(dtype, value);
-  const Buffer in_q = upload(q, dtype), in_k = upload(k, dtype), in_v = upload(v, dtype),
-               in_o = upload(o, dtype), in_d_o = upload(d_o, dtype);
-  const Buffer dq = poisoned(count()), dk = poisoned(count()), dv = poisoned(count());
-  const Buffer scratch(*device_, attention_reference_scratch_bytes(shape()));
-  attention_reference_backward(stream_->native(), shape(), in_q.data(), in_k.data(), in_v.data(),
-                               in_o.data(), in_d_o.data(), static_cast<float*>(dq.data()),
-                               static_cast<float*>(dk.data()), static_cast<float*>(dv.data()),
-                               scratch.data());
-  Values host_dq(count()), host_dk(count()), host_dv(count());
-  attention_backward_host(GetParam(), q.data(), k.data(), v.data(), o.data(), d_o.data(),
-                          host_dq.data(), host_dk.data(), host_dv.data());
-  expect_same(download(dq, count()), host_dq, "dq");
-  expect_same(download(dk, count()), host_dk, "dk");
-  expect_same(download(dv, count()), host_dv, "dv");
-}
-
-std::vector<AttentionProblem> reference_problems() {
-  std::vector<AttentionProblem> problems;
-  for (const bool causal : {false, true}) {
-    for (const std::int64_t seq : {1, 7, 64, 100, 257}) {
-      problems.push_back({.batch = 2, .heads = 3, .seq = seq, .head_dim = 64, .causal = causal});
-    }
-    for (const Dtype dtype : {Dtype::fp16, Dtype::bf16, Dtype::fp32}) {
-      problems.push_back(
-          {.batch = 1, .heads = 2, .seq = 130, .head_dim = 128, .dtype = dtype, .causal = causal});
-    }
-    problems.push_back({.batch = 3, .heads = 1, .seq = 65, .head_dim = 40, .causal = causal});
-    problems.push_back({.batch = 1, .heads = 1, .seq = 65, .head_dim = 88, .causal = causal});
-  }
-  return problems;
-}
-
-INSTANTIATE_TEST_SUITE_P(Shapes, DeviceReferenceTest, testing::ValuesIn(reference_problems()),
-                         name_of_case);
 
 class CudnnAttentionTest : public AttentionGpuTest {
  protected:
@@ -186,6 +24,15 @@ class CudnnAttentionTest : public AttentionGpuTest {
       if (status.name == "cudnn" && !status.loaded) GTEST_SKIP() << status.problem;
     }
   }
+
+  std::unique_ptr<Job> prepare(const AttentionProblem& problem, const Conditions& conditions) {
+    conditions_ = conditions;
+    Context context{*device_, *stream_, libraries_, conditions_};
+    return prepare_attention(context, problem, "cudnn");
+  }
+
+  Libraries libraries_;
+  Conditions conditions_;
 };
 
 TEST_P(CudnnAttentionTest, MatchesTheReference) {
@@ -226,6 +73,172 @@ std::vector<AttentionProblem> cudnn_problems() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, CudnnAttentionTest, testing::ValuesIn(cudnn_problems()),
+                         name_of_case);
+
+constexpr CausalAlign kBottomRight = CausalAlign::bottom_right;
+
+/// What not every GPU and cuDNN takes: right, or refused with a reason that says so.
+class CudnnWiderAttentionTest : public CudnnAttentionTest {};
+
+TEST_P(CudnnWiderAttentionTest, IsRightOrRefused) {
+  try {
+    const auto job = prepare(GetParam(), {.cache = CacheMode::hot});
+    const Check check = job->verify(*stream_);
+    EXPECT_TRUE(check.passed) << check.detail << "; error " << check.error << ", tolerance "
+                              << check.tolerance;
+    RecordProperty("error", std::to_string(check.error));
+  } catch (const Unsupported& refused) {
+    // Shown as skipped, so that a run tells what this library does not take.
+    GTEST_SKIP() << refused.code() << ": " << refused.what();
+  }
+}
+
+std::vector<AttentionProblem> wider_problems() {
+  std::vector<AttentionProblem> problems;
+  for (const bool backward : {false, true}) {
+    for (const bool causal : {false, true}) {
+      const AttentionProblem base{.batch = 2,
+                                  .heads = 8,
+                                  .seq = 512,
+                                  .head_dim = 128,
+                                  .causal = causal,
+                                  .backward = backward};
+      for (const std::int64_t kv_heads : {4, 2, 1}) {
+        problems.push_back(base);
+        problems.back().kv_heads = kv_heads;
+      }
+      for (const std::int64_t head_dim : {32, 40, 72, 80, 96, 104, 160, 192, 248, 256}) {
+        problems.push_back(base);
+        problems.back().head_dim = head_dim;
+      }
+      for (const std::int64_t seq_kv : {1024, 1000, 257, 301}) {
+        problems.push_back(base);
+        problems.back().seq_kv = seq_kv;
+      }
+      problems.push_back(base);  // a step of decoding
+      problems.back().seq = 1;
+      problems.back().seq_kv = 4096;
+      problems.back().kv_heads = 2;
+    }
+    const AttentionProblem base{.batch = 2,
+                                .heads = 4,
+                                .seq = 512,
+                                .head_dim = 64,
+                                .causal = true,
+                                .backward = backward,
+                                .kv_heads = 2};
+    for (const std::int64_t seq_kv : {512, 513, 1024, 1100}) {
+      for (const std::int64_t window : {0, 1, 128, 200}) {
+        for (const CausalAlign align : {CausalAlign::top_left, kBottomRight}) {
+          AttentionProblem problem = base;
+          problem.seq_kv = seq_kv;
+          problem.window = window;
+          problem.align = align;
+          problems.push_back(problem);
+        }
+      }
+    }
+    problems.push_back({.batch = 1,
+                        .heads = 2,
+                        .seq = 2100,
+                        .head_dim = 128,
+                        .causal = true,
+                        .backward = backward,
+                        .window = 1000});
+    problems.push_back({.batch = 2,
+                        .heads = 8,
+                        .seq = 1,
+                        .head_dim = 128,
+                        .causal = true,
+                        .backward = backward,
+                        .seq_kv = 2048,
+                        .align = kBottomRight});
+  }
+  for (const bool causal : {false, true}) {
+    for (const std::int64_t head_dim : {64, 128, 256, 48}) {
+      for (const std::int64_t seq : {512, 2048, 300, 1}) {
+        problems.push_back({.batch = 2,
+                            .heads = 4,
+                            .seq = seq,
+                            .head_dim = head_dim,
+                            .dtype = Dtype::fp8_e4m3,
+                            .causal = causal});
+      }
+    }
+    problems.push_back({.batch = 2,
+                        .heads = 8,
+                        .seq = 512,
+                        .head_dim = 128,
+                        .dtype = Dtype::fp8_e4m3,
+                        .causal = causal,
+                        .kv_heads = 2});
+    problems.push_back({.batch = 2,
+                        .heads = 4,
+                        .seq = 512,
+                        .head_dim = 128,
+                        .dtype = Dtype::fp8_e4m3,
+                        .causal = causal,
+                        .seq_kv = 1024});
+  }
+  return problems;
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, CudnnWiderAttentionTest, testing::ValuesIn(wider_problems()),
+                         name_of_case);
+
+/// These sizes every supported GPU with cuDNN 9.6 or newer takes (FP8: Hopper): a refusal is a
+/// fault.
+using CudnnCommonAttentionTest = CudnnAttentionTest;
+
+bool is_taken(const AttentionProblem& problem, const DeviceInfo& device) {
+  return problem.dtype != Dtype::fp8_e4m3 || device.cc_major == 9;
+}
+
+TEST_P(CudnnCommonAttentionTest, IsTakenAndRight) {
+  if (!is_taken(GetParam(), device_->info())) GTEST_SKIP() << "fp8: not Hopper";
+  const auto job = prepare(GetParam(), {.cache = CacheMode::cold});
+  const Check check = job->verify(*stream_);
+  EXPECT_TRUE(check.passed) << check.detail;
+  RecordProperty("error", std::to_string(check.error));
+  if (GetParam().dtype == Dtype::fp8_e4m3) {
+    EXPECT_GT(check.error, 0.01) << "FP8's rounding has to show: was something else computed?";
+  }
+}
+
+TEST_P(CudnnCommonAttentionTest, PlantedFaultsAreFound) {
+  if (!is_taken(GetParam(), device_->info())) GTEST_SKIP() << "fp8: not Hopper";
+  for (const Fault fault :
+       {Fault::wrong_element, Fault::unwritten_tile, Fault::swapped_operands, Fault::nan}) {
+    const auto job = prepare(GetParam(), {.cache = CacheMode::hot, .fault = fault});
+    EXPECT_FALSE(job->verify(*stream_).passed) << "fault " << static_cast<int>(fault);
+  }
+}
+
+std::vector<AttentionProblem> common_problems() {
+  std::vector<AttentionProblem> problems;
+  for (const bool backward : {false, true}) {
+    const AttentionProblem base{
+        .batch = 2, .heads = 8, .seq = 512, .head_dim = 128, .causal = true, .backward = backward};
+    problems.insert(problems.end(), 4, base);
+    AttentionProblem* added = &problems[problems.size() - 4];
+    added[0].kv_heads = 2;
+    added[1].head_dim = 96;
+    added[2].window = 128;
+    added[3].seq_kv = 1024;
+    added[3].align = kBottomRight;
+  }
+  for (const bool causal : {false, true}) {
+    problems.push_back({.batch = 2,
+                        .heads = 8,
+                        .seq = 1024,
+                        .head_dim = 128,
+                        .dtype = Dtype::fp8_e4m3,
+                        .causal = causal});
+  }
+  return problems;
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, CudnnCommonAttentionTest, testing::ValuesIn(common_problems()),
                          name_of_case);
 
 using CudnnAttentionOnceTest = CudnnAttentionTest;

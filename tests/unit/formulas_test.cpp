@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <string>
+
 #include "gpubench/error.h"
 
 namespace gpubench {
@@ -23,29 +26,79 @@ TEST(GemmWork, LargeSizesDoNotWrap) {
   EXPECT_EQ(gemm_work(1 << 30, 1 << 30, 1 << 30, 1, 1, 0).flops, 0x1p91);
 }
 
+/// The mask, literally: what docs/measuring.md says it keeps.
+bool keeps(const AttentionSizes& sizes, std::int64_t query, std::int64_t key) {
+  if (!sizes.causal) return true;
+  const std::int64_t last = query + sizes.diagonal;
+  return key <= last && (sizes.window == 0 || key > last - sizes.window);
+}
+
 TEST(AttentionWork, CountsKeptPositions) {
-  const int batch = 2, heads = 3, seq = 11, depth = 5;
-  for (const bool causal : {false, true}) {
-    double counted = 0;  // two products of depth `depth` for each kept pair of positions
-    for (int row = 0; row < seq; ++row)
-      for (int column = 0; column < seq; ++column)
-        if (!causal || column <= row) counted += 2 * 2 * depth;
-    counted *= batch * heads;
-    EXPECT_EQ(attention_work(batch, heads, seq, depth, causal, false, 2).flops, counted);
-    EXPECT_EQ(attention_work(batch, heads, seq, depth, causal, true, 2).flops, 2.5 * counted);
+  for (const std::int64_t seq : {1, 2, 7, 11}) {
+    for (const std::int64_t seq_kv : {1, 3, 7, 11, 23}) {
+      for (const bool causal : {false, true}) {
+        for (const std::int64_t diagonal : {std::int64_t{0}, seq_kv - seq}) {
+          for (const std::int64_t window : {0, 1, 2, 5, 11, 40}) {
+            AttentionSizes sizes{.batch = 2,
+                                 .heads = 6,
+                                 .kv_heads = 3,
+                                 .seq = seq,
+                                 .seq_kv = seq_kv,
+                                 .head_dim = 5,
+                                 .causal = causal,
+                                 .diagonal = diagonal,
+                                 .window = window};
+            double pairs = 0, flops = 0;
+            for (std::int64_t query = 0; query < seq; ++query) {
+              for (std::int64_t key = 0; key < seq_kv; ++key) {
+                if (!keeps(sizes, query, key)) continue;
+                pairs += 1;
+                // Two products of that depth for each head of each sequence.
+                flops += 2 * 2 * 5 * 2 * 6;
+              }
+            }
+            const std::string shape = "seq " + std::to_string(seq) + " seq_kv " +
+                                      std::to_string(seq_kv) + " diagonal " +
+                                      std::to_string(diagonal) + " window " +
+                                      std::to_string(window) + (causal ? " causal" : "");
+            EXPECT_EQ(attention_kept_pairs(sizes), pairs) << shape;
+            EXPECT_EQ(attention_work(sizes).flops, flops) << shape;
+            sizes.backward = true;
+            EXPECT_EQ(attention_work(sizes).flops, 2.5 * flops) << shape;
+          }
+        }
+      }
+    }
   }
 }
 
 TEST(AttentionWork, CountsEachTensorOnce) {
-  const double tensor = 2 * 3 * 11 * 5 * 2, lse = 2 * 3 * 11 * 4;
-  EXPECT_EQ(attention_work(2, 3, 11, 5, false, false, 2).bytes, 4 * tensor + lse);
-  EXPECT_EQ(attention_work(2, 3, 11, 5, true, true, 2).bytes, 8 * tensor + lse);
+  AttentionSizes sizes{
+      .batch = 2, .heads = 6, .kv_heads = 3, .seq = 11, .seq_kv = 13, .head_dim = 5};
+  const double query_side = 2 * 6 * 11 * 5 * 2, key_side = 2 * 3 * 13 * 5 * 2, lse = 2 * 6 * 11 * 4;
+  EXPECT_EQ(attention_work(sizes).bytes, 2 * query_side + 2 * key_side + lse);
+  sizes.causal = true;
+  sizes.backward = true;
+  EXPECT_EQ(attention_work(sizes).bytes, 4 * query_side + 4 * key_side + lse);
+  sizes.element_bytes = 1;
+  EXPECT_EQ(attention_work(sizes).bytes, 2 * query_side + 2 * key_side + lse);
 }
 
 TEST(AttentionWork, NamesItsRule) {
-  EXPECT_EQ(attention_work(1, 1, 1, 1, false, false, 2).flop_rule, "attention:4bhssd");
-  EXPECT_EQ(attention_work(1, 1, 1, 1, true, false, 2).flop_rule, "attention:causal");
-  EXPECT_EQ(attention_work(1, 1, 1, 1, true, true, 2).flop_rule, "attention:causal*2.5");
+  AttentionSizes sizes;
+  EXPECT_EQ(attention_work(sizes).flop_rule, "attention:4bhssd");
+  sizes.causal = true;
+  EXPECT_EQ(attention_work(sizes).flop_rule, "attention:causal");
+  sizes.window = 4;
+  EXPECT_EQ(attention_work(sizes).flop_rule, "attention:window");
+  sizes.seq_kv = 3;
+  sizes.diagonal = 2;
+  EXPECT_EQ(attention_work(sizes).flop_rule, "attention:window_bottom_right");
+  sizes.window = 0;
+  sizes.backward = true;
+  EXPECT_EQ(attention_work(sizes).flop_rule, "attention:causal_bottom_right*2.5");
+  sizes.causal = false;
+  EXPECT_EQ(attention_work(sizes).flop_rule, "attention:4bhstd*2.5");
 }
 
 TEST(ConvWork, CountsEveryProductAndEachTensorOnce) {

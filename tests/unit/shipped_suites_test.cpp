@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 
 #include "core/suite.h"
@@ -64,6 +65,22 @@ TEST_P(ShippedSuite, GemmsAreTuned) {
     for (const Case& planned : cases(name, GetParam())) {
       if (planned.workload->name != "ops/gemm") continue;
       EXPECT_TRUE(planned.params.flag("tune")) << planned.id;
+    }
+  }
+}
+
+/// In a build without CUDA, too: planning needs no device code.
+TEST_P(ShippedSuite, EveryCaseHasAFootprint) {
+  DeviceInfo device;
+  device.kind = GetParam();
+  device.cc_major = 9;
+  device.l2_bytes = std::uint64_t{50} << 20;
+  for (const std::string& name : names()) {
+    for (const Case& planned : cases(name, GetParam())) {
+      const std::uint64_t bytes =
+          planned.workload->footprint(device, planned.conditions, planned.params);
+      EXPECT_GT(bytes, 0u) << planned.id;
+      EXPECT_LT(bytes, std::uint64_t{60} << 30) << planned.id << " fits no A100 with 80 GB";
     }
   }
 }

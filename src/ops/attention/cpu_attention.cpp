@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A head is worked on in blocks of query rows, so that scores need seq * kBlock floats, not seq^2.
-// With at least as many heads as threads each thread takes whole heads and the library runs
+// A head is worked on in blocks of query rows, so that scores need seq_kv * kBlock floats, not
+// seq * seq_kv. Heads that share keys are one task, since they add to the same dK and dV. With at
+// least as many tasks as threads each thread takes whole tasks and the library runs
 // single-threaded; with fewer the library's own threads do better.
 #include "ops/attention/cpu_attention.h"
 
@@ -21,9 +22,15 @@ constexpr std::size_t kBlock = 128;  // query rows
 constexpr auto kNoTrans = CblasApi::kNoTrans;
 constexpr auto kTrans = CblasApi::kTrans;
 
-/// Query rows [begin, begin + rows) of one head, and the keys that any of them sees.
+/// Query rows [begin, begin + rows) of one head, and the keys [first_key, first_key + keys) that
+/// any of them sees.
 struct Block {
-  std::size_t begin, rows, keys;
+  std::size_t begin, rows, first_key, keys;
+};
+
+/// Keys [begin, end) that a query sees.
+struct KeyRange {
+  std::size_t begin, end;
 };
 
 class CpuAttention : public Plan {
@@ -32,12 +39,15 @@ class CpuAttention : public Plan {
       : blas_(blas),
         problem_(problem),
         seq_(static_cast<std::size_t>(problem.seq)),
+        keys_(static_cast<std::size_t>(problem.keys())),
         head_dim_(static_cast<std::size_t>(problem.head_dim)),
         stride_(static_cast<std::size_t>(problem.heads) * head_dim_),
-        heads_(static_cast<std::size_t>(problem.batch * problem.heads)),
+        key_stride_(static_cast<std::size_t>(problem.key_heads()) * head_dim_),
+        group_(static_cast<std::size_t>(problem.heads / problem.key_heads())),
+        tasks_(static_cast<std::size_t>(problem.batch * problem.key_heads())),
         threads_(static_cast<std::size_t>(std::max(threads, 1))),
-        parts_(heads_ >= threads_ ? threads_ : 1),
-        scale_(1 / std::sqrt(static_cast<float>(problem.head_dim))) {}
+        parts_(tasks_ >= threads_ ? threads_ : 1),
+        scale_(static_cast<float>(attention_score_scale(problem))) {}
 
   std::size_t workspace_bytes() const override {
     const std::size_t matrices = problem_.backward ? 2 : 1;  // P, and dS
@@ -55,11 +65,14 @@ class CpuAttention : public Plan {
       for (std::size_t part = first; part < last; ++part) {
         auto* scratch =
             static_cast<float*>(workspace) + part * matrix() * (problem_.backward ? 2 : 1);
-        for (std::size_t head = part; head < heads_; head += parts_) {
-          if (problem_.backward) {
-            backward(operands, head, scratch);
-          } else {
-            forward(operands, head, scratch);
+        for (std::size_t task = part; task < tasks_; task += parts_) {
+          if (problem_.backward) clear_key_gradients(operands, task);
+          for (std::size_t head = task * group_; head < (task + 1) * group_; ++head) {
+            if (problem_.backward) {
+              backward(operands, head, scratch);
+            } else {
+              forward(operands, head, scratch);
+            }
           }
         }
       }
@@ -68,89 +81,131 @@ class CpuAttention : public Plan {
   }
 
  private:
-  std::size_t matrix() const { return std::min(kBlock, seq_) * seq_; }
+  std::size_t matrix() const { return std::min(kBlock, seq_) * keys_; }
 
+  /// Of a head's first element in Q, O and their gradients.
   std::size_t offset(std::size_t head) const {
     const auto heads = static_cast<std::size_t>(problem_.heads);
     return head / heads * seq_ * stride_ + head % heads * head_dim_;
   }
+  /// Of a task's first element in K, V and their gradients.
+  std::size_t key_offset(std::size_t task) const {
+    const auto heads = static_cast<std::size_t>(problem_.key_heads());
+    return task / heads * keys_ * key_stride_ + task % heads * head_dim_;
+  }
+
+  KeyRange keys_of_query(std::size_t query) const {
+    if (!problem_.causal) return {0, keys_};
+    const std::int64_t end = static_cast<std::int64_t>(query) + problem_.diagonal() + 1;
+    const std::int64_t begin =
+        problem_.window == 0 ? 0 : std::max<std::int64_t>(end - problem_.window, 0);
+    return {static_cast<std::size_t>(begin), std::min(static_cast<std::size_t>(end), keys_)};
+  }
 
   Block block(std::size_t begin) const {
     const std::size_t rows = std::min(kBlock, seq_ - begin);
-    return {begin, rows, problem_.causal ? begin + rows : seq_};
+    const std::size_t first = keys_of_query(begin).begin;
+    return {begin, rows, first, keys_of_query(begin + rows - 1).end - first};
   }
 
-  std::size_t keys_of_row(const Block& block, std::size_t row) const {
-    return problem_.causal ? block.begin + row + 1 : seq_;
+  /// The keys of a row as columns of its block's matrix.
+  KeyRange columns_of_row(const Block& block, std::size_t row) const {
+    const KeyRange keys = keys_of_query(block.begin + row);
+    return {keys.begin - block.first_key, keys.end - block.first_key};
   }
 
-  /// out[rows][keys] = a rows of the block times all keys of b, transposed.
+  static void clear_outside(const KeyRange& columns, const Block& block, float* row) {
+    std::fill(row, row + columns.begin, 0.f);
+    std::fill(row + columns.end, row + block.keys, 0.f);
+  }
+
+  /// out[rows][keys] = a rows of the block times the block's keys of b, transposed.
   void multiply_keys(const Block& block, float alpha, const float* a, const float* b,
                      float* out) const {
     blas_.sgemm(kNoTrans, kTrans, block.rows, block.keys, head_dim_, alpha,
-                a + block.begin * stride_, stride_, b, stride_, 0, out, block.keys);
+                a + block.begin * stride_, stride_, b + block.first_key * key_stride_, key_stride_,
+                0, out, block.keys);
   }
 
   void forward(std::span<void* const> operands, std::size_t head, float* p) const {
     namespace at = attention_forward;
-    const auto tensor = [&](std::size_t index) {
+    const auto query_side = [&](std::size_t index) {
       return static_cast<float*>(operands[index]) + offset(head);
+    };
+    const auto key_side = [&](std::size_t index) {
+      return static_cast<const float*>(operands[index]) + key_offset(head / group_);
     };
     float* lse = static_cast<float*>(operands[at::kLse]) + head * seq_;
     for (std::size_t begin = 0; begin < seq_; begin += kBlock) {
       const Block rows = block(begin);
-      multiply_keys(rows, scale_, tensor(at::kQ), tensor(at::kK), p);
+      multiply_keys(rows, scale_, query_side(at::kQ), key_side(at::kK), p);
       for (std::size_t row = 0; row < rows.rows; ++row) {
         lse[begin + row] = softmax_row(rows, row, p + row * rows.keys);
       }
       blas_.sgemm(kNoTrans, kNoTrans, rows.rows, head_dim_, rows.keys, 1, p, rows.keys,
-                  tensor(at::kV), stride_, 0, tensor(at::kO) + begin * stride_, stride_);
+                  key_side(at::kV) + rows.first_key * key_stride_, key_stride_, 0,
+                  query_side(at::kO) + begin * stride_, stride_);
     }
   }
 
   /// Returns the row's log-sum-exp.
   float softmax_row(const Block& block, std::size_t row, float* scores) const {
-    const std::size_t keys = keys_of_row(block, row);
-    const float largest = *std::max_element(scores, scores + keys);
+    const KeyRange columns = columns_of_row(block, row);
+    const float largest = *std::max_element(scores + columns.begin, scores + columns.end);
     float sum = 0;
-    for (std::size_t key = 0; key < keys; ++key) {
-      scores[key] = std::exp(scores[key] - largest);
-      sum += scores[key];
+    for (std::size_t column = columns.begin; column < columns.end; ++column) {
+      scores[column] = std::exp(scores[column] - largest);
+      sum += scores[column];
     }
     const float factor = 1 / sum;
-    for (std::size_t key = 0; key < keys; ++key) scores[key] *= factor;
-    std::fill(scores + keys, scores + block.keys, 0.f);
+    for (std::size_t column = columns.begin; column < columns.end; ++column) {
+      scores[column] *= factor;
+    }
+    clear_outside(columns, block, scores);
     return largest + std::log(sum);
   }
 
+  void clear_key_gradients(std::span<void* const> operands, std::size_t task) const {
+    namespace at = attention_backward;
+    for (const std::size_t index : {at::kDK, at::kDV}) {
+      float* gradient = static_cast<float*>(operands[index]) + key_offset(task);
+      for (std::size_t key = 0; key < keys_; ++key) {
+        std::fill_n(gradient + key * key_stride_, head_dim_, 0.f);
+      }
+    }
+  }
+
+  /// Writes dQ of a head, adds to the dK and dV of its keys.
   void backward(std::span<void* const> operands, std::size_t head, float* p) const {
     namespace at = attention_backward;
-    const auto tensor = [&](std::size_t index) {
+    const auto query_side = [&](std::size_t index) {
       return static_cast<float*>(operands[index]) + offset(head);
+    };
+    const auto key_side = [&](std::size_t index) {
+      return static_cast<float*>(operands[index]) + key_offset(head / group_);
     };
     const float* lse = static_cast<const float*>(operands[at::kLse]) + head * seq_;
     float* ds = p + matrix();
-    for (std::size_t row = 0; row < seq_; ++row) {
-      std::fill_n(tensor(at::kDK) + row * stride_, head_dim_, 0.f);
-      std::fill_n(tensor(at::kDV) + row * stride_, head_dim_, 0.f);
-    }
     for (std::size_t begin = 0; begin < seq_; begin += kBlock) {
       const Block rows = block(begin);
-      const std::size_t start = begin * stride_;
-      multiply_keys(rows, scale_, tensor(at::kQ), tensor(at::kK), p);
-      multiply_keys(rows, 1, tensor(at::kDO), tensor(at::kV), ds);
+      const std::size_t start = begin * stride_, first_key = rows.first_key * key_stride_;
+      multiply_keys(rows, scale_, query_side(at::kQ), key_side(at::kK), p);
+      multiply_keys(rows, 1, query_side(at::kDO), key_side(at::kV), ds);
       for (std::size_t row = 0; row < rows.rows; ++row) {
         const std::size_t at_row = start + row * stride_;
-        const float delta = row_delta(tensor(at::kDO) + at_row, tensor(at::kO) + at_row);
+        const float delta = row_delta(query_side(at::kDO) + at_row, query_side(at::kO) + at_row);
         differentiate_row(rows, row, lse[begin + row], delta, p + row * rows.keys,
                           ds + row * rows.keys);
       }
       blas_.sgemm(kNoTrans, kNoTrans, rows.rows, head_dim_, rows.keys, scale_, ds, rows.keys,
-                  tensor(at::kK), stride_, 0, tensor(at::kDQ) + start, stride_);
+                  key_side(at::kK) + first_key, key_stride_, 0, query_side(at::kDQ) + start,
+                  stride_);
       blas_.sgemm(kTrans, kNoTrans, rows.keys, head_dim_, rows.rows, scale_, ds, rows.keys,
-                  tensor(at::kQ) + start, stride_, 1, tensor(at::kDK), stride_);
+                  query_side(at::kQ) + start, stride_, 1, key_side(at::kDK) + first_key,
+                  key_stride_);
       blas_.sgemm(kTrans, kNoTrans, rows.keys, head_dim_, rows.rows, 1, p, rows.keys,
-                  tensor(at::kDO) + start, stride_, 1, tensor(at::kDV), stride_);
+                  query_side(at::kDO) + start, stride_, 1, key_side(at::kDV) + first_key,
+                  key_stride_);
     }
   }
 
@@ -163,24 +218,26 @@ class CpuAttention : public Plan {
   /// Scores become P, dP becomes dS = P (dP - delta).
   void differentiate_row(const Block& block, std::size_t row, float lse, float delta, float* p,
                          float* ds) const {
-    const std::size_t keys = keys_of_row(block, row);
-    for (std::size_t key = 0; key < keys; ++key) {
-      p[key] = std::exp(p[key] - lse);
-      ds[key] = p[key] * (ds[key] - delta);
+    const KeyRange columns = columns_of_row(block, row);
+    for (std::size_t column = columns.begin; column < columns.end; ++column) {
+      p[column] = std::exp(p[column] - lse);
+      ds[column] = p[column] * (ds[column] - delta);
     }
-    std::fill(p + keys, p + block.keys, 0.f);
-    std::fill(ds + keys, ds + block.keys, 0.f);
+    clear_outside(columns, block, p);
+    clear_outside(columns, block, ds);
   }
 
   CblasApi& blas_;
   AttentionProblem problem_;
-  std::size_t seq_, head_dim_, stride_, heads_;
+  std::size_t seq_, keys_, head_dim_;
+  std::size_t stride_, key_stride_;  // from one position to the next, of either side
+  std::size_t group_, tasks_;        // heads of a task; one task for each head of keys
   std::size_t threads_, parts_;
   float scale_;
 };
 
-Support supports(const DeviceInfo& device, const AttentionProblem&) {
-  if (device.kind == DeviceKind::cpu) return Support::yes();
+Support supports(const DeviceInfo& device, const AttentionProblem& problem) {
+  if (device.kind == DeviceKind::cpu) return attention_pass_support(problem);
   return Support::no("E_UNSUPPORTED_DEVICE", "runs on the cpu device only (--device cpu)");
 }
 

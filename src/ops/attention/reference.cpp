@@ -12,19 +12,21 @@
 namespace gpubench {
 namespace {
 
-/// One batch and head of a [batch][seq][heads][head_dim] tensor.
-struct Layout {
-  Layout(const AttentionProblem& problem, std::size_t index)
-      : seq(static_cast<std::size_t>(problem.seq)),
-        head_dim(static_cast<std::size_t>(problem.head_dim)),
-        stride(static_cast<std::size_t>(problem.heads) * head_dim),
-        offset(index / static_cast<std::size_t>(problem.heads) * seq * stride +
-               index % static_cast<std::size_t>(problem.heads) * head_dim),
-        lse_offset(index * seq) {}
+/// One batch and head of a [batch][positions][heads][head_dim] tensor.
+struct Matrix {
+  Matrix(std::size_t index, std::int64_t all_heads, std::int64_t positions, std::int64_t head_dim)
+      : rows(static_cast<std::size_t>(positions)), depth(static_cast<std::size_t>(head_dim)) {
+    const auto heads = static_cast<std::size_t>(all_heads);
+    stride_ = heads * depth;
+    offset_ = index / heads * rows * stride_ + index % heads * depth;
+  }
 
-  std::size_t row(std::size_t position) const { return offset + position * stride; }
+  std::size_t row(std::size_t position) const { return offset_ + position * stride_; }
 
-  std::size_t seq, head_dim, stride, offset, lse_offset;
+  std::size_t rows, depth;
+
+ private:
+  std::size_t stride_ = 0, offset_ = 0;
 };
 
 double dot(const float* a, const float* b, std::size_t count) {
@@ -48,56 +50,62 @@ void store(float* to, const std::vector<double>& from, double factor) {
   for (std::size_t i = 0; i < from.size(); ++i) to[i] = static_cast<float>(factor * from[i]);
 }
 
-/// One head of the problem, in the plainest form: every score is computed where it is needed.
+/// One head of the problem, in the plainest form: whether a query sees a key is asked of each pair.
 class Head {
  public:
+  /// `index`: batch * heads + head.
   Head(const AttentionProblem& problem, std::size_t index, const float* q, const float* k)
-      : at(problem, index),
-        scale(1 / std::sqrt(static_cast<double>(problem.head_dim))),
-        causal_(problem.causal),
+      : queries(index, problem.heads, problem.seq, problem.head_dim),
+        keys(index / static_cast<std::size_t>(problem.heads / problem.key_heads()),
+             problem.key_heads(), problem.keys(), problem.head_dim),
+        lse_offset(index * queries.rows),
+        scale(attention_score_scale(problem)),
+        problem_(problem),
         q_(q),
         k_(k) {}
 
-  /// Keys that a query sees: [0, end).
-  std::size_t keys_end(std::size_t query) const { return causal_ ? query + 1 : at.seq; }
-  /// Queries that see a key: [begin, seq).
-  std::size_t queries_begin(std::size_t key) const { return causal_ ? key : 0; }
+  bool sees(std::size_t query, std::size_t key) const {
+    if (!problem_.causal) return true;
+    const std::int64_t last = static_cast<std::int64_t>(query) + problem_.diagonal();
+    const std::int64_t behind = last - static_cast<std::int64_t>(key);
+    return behind >= 0 && (problem_.window == 0 || behind < problem_.window);
+  }
 
   double score(std::size_t query, std::size_t key) const {
-    return scale * dot(q_ + at.row(query), k_ + at.row(key), at.head_dim);
+    return scale * dot(q_ + queries.row(query), k_ + keys.row(key), queries.depth);
   }
 
-  std::vector<double> log_sum_exp() const {
-    std::vector<double> result(at.seq), scores;
-    for (std::size_t query = 0; query < at.seq; ++query) {
-      scores.clear();
-      for (std::size_t key = 0; key < keys_end(query); ++key) scores.push_back(score(query, key));
-      const double largest = *std::max_element(scores.begin(), scores.end());
-      double sum = 0;
-      for (const double value : scores) sum += std::exp(value - largest);
-      result[query] = largest + std::log(sum);
+  double log_sum_exp(std::size_t query) const {
+    std::vector<double> scores;
+    for (std::size_t key = 0; key < keys.rows; ++key) {
+      if (sees(query, key)) scores.push_back(score(query, key));
     }
-    return result;
+    const double largest = *std::max_element(scores.begin(), scores.end());
+    double sum = 0;
+    for (const double value : scores) sum += std::exp(value - largest);
+    return largest + std::log(sum);
   }
 
-  const Layout at;
+  const Matrix queries, keys;
+  const std::size_t lse_offset;
   const double scale;
 
  private:
-  bool causal_;
+  const AttentionProblem& problem_;
   const float *q_, *k_;
 };
 
 void forward_head(const Head& head, const float* v, float* o, float* lse) {
-  const std::vector<double> exact_lse = head.log_sum_exp();
-  std::vector<double> sum(head.at.head_dim);
-  for (std::size_t query = 0; query < head.at.seq; ++query) {
+  std::vector<double> sum(head.queries.depth);
+  for (std::size_t query = 0; query < head.queries.rows; ++query) {
+    const double exact_lse = head.log_sum_exp(query);
     std::fill(sum.begin(), sum.end(), 0.0);
-    for (std::size_t key = 0; key < head.keys_end(query); ++key) {
-      add_scaled(sum, std::exp(head.score(query, key) - exact_lse[query]), v + head.at.row(key));
+    for (std::size_t key = 0; key < head.keys.rows; ++key) {
+      if (!head.sees(query, key)) continue;
+      add_scaled(sum, std::exp(head.score(query, key) - exact_lse), v + head.keys.row(key));
     }
-    store(o + head.at.row(query), sum, 1);
-    lse[head.at.lse_offset + query] = static_cast<float>(exact_lse[query]);
+    store(o + head.queries.row(query), sum, 1);
+    lse[head.lse_offset + query] = static_cast<float>(exact_lse);
   }
 }
 
@@ -106,46 +114,37 @@ struct BackwardArrays {
   float *dq, *dk, *dv;
 };
 
-void backward_head(const Head& head, const BackwardArrays& in) {
-  const Layout& at = head.at;
-  const std::vector<double> lse = head.log_sum_exp();
-  std::vector<double> delta(at.seq);
-  for (std::size_t query = 0; query < at.seq; ++query) {
-    delta[query] = dot(in.d_o + at.row(query), in.o + at.row(query), at.head_dim);
-  }
-  const auto probability = [&](std::size_t query, std::size_t key) {
-    return std::exp(head.score(query, key) - lse[query]);
-  };
-  const auto score_gradient = [&](std::size_t query, std::size_t key, double p) {
-    return p * (dot(in.d_o + at.row(query), in.v + at.row(key), at.head_dim) - delta[query]);
-  };
-  std::vector<double> sum(at.head_dim), sum_v(at.head_dim);
-  for (std::size_t query = 0; query < at.seq; ++query) {
+/// Gradients of the keys and values of one head, summed over the queries that see them.
+struct KeyGradients {
+  std::vector<std::vector<double>> dk, dv;  // by key
+};
+
+/// dQ of a head; adds to the gradients of its keys, which it may share with other heads.
+void backward_head(const Head& head, const BackwardArrays& in, KeyGradients& gradients) {
+  const Matrix &queries = head.queries, &keys = head.keys;
+  std::vector<double> sum(queries.depth);
+  for (std::size_t query = 0; query < queries.rows; ++query) {
+    const std::size_t row = queries.row(query);
+    const double lse = head.log_sum_exp(query);
+    const double delta = dot(in.d_o + row, in.o + row, queries.depth);
     std::fill(sum.begin(), sum.end(), 0.0);
-    for (std::size_t key = 0; key < head.keys_end(query); ++key) {
-      add_scaled(sum, score_gradient(query, key, probability(query, key)), in.k + at.row(key));
+    for (std::size_t key = 0; key < keys.rows; ++key) {
+      if (!head.sees(query, key)) continue;
+      const double p = std::exp(head.score(query, key) - lse);
+      const double ds = p * (dot(in.d_o + row, in.v + keys.row(key), queries.depth) - delta);
+      add_scaled(sum, ds, in.k + keys.row(key));
+      add_scaled(gradients.dk[key], ds, in.q + row);
+      add_scaled(gradients.dv[key], p, in.d_o + row);
     }
-    store(in.dq + at.row(query), sum, head.scale);
-  }
-  for (std::size_t key = 0; key < at.seq; ++key) {
-    std::fill(sum.begin(), sum.end(), 0.0);
-    std::fill(sum_v.begin(), sum_v.end(), 0.0);
-    for (std::size_t query = head.queries_begin(key); query < at.seq; ++query) {
-      const double p = probability(query, key);
-      add_scaled(sum, score_gradient(query, key, p), in.q + at.row(query));
-      add_scaled(sum_v, p, in.d_o + at.row(query));
-    }
-    store(in.dk + at.row(key), sum, head.scale);
-    store(in.dv + at.row(key), sum_v, 1);
+    store(in.dq + row, sum, head.scale);
   }
 }
 
 template <class Body>
-void for_each_head(const AttentionProblem& problem, const Body& body) {
-  parallel_for(static_cast<std::size_t>(problem.batch * problem.heads), 1,
-               [&](std::size_t begin, std::size_t end) {
-                 for (std::size_t index = begin; index < end; ++index) body(index);
-               });
+void for_each_index(std::int64_t count, const Body& body) {
+  parallel_for(static_cast<std::size_t>(count), 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t index = begin; index < end; ++index) body(index);
+  });
 }
 
 class HostReference : public AttentionReference {
@@ -188,15 +187,28 @@ class HostReference : public AttentionReference {
 
 void attention_forward_host(const AttentionProblem& problem, const float* q, const float* k,
                             const float* v, float* o, float* lse) {
-  for_each_head(problem,
-                [&](std::size_t index) { forward_head(Head(problem, index, q, k), v, o, lse); });
+  for_each_index(problem.batch * problem.heads,
+                 [&](std::size_t index) { forward_head(Head(problem, index, q, k), v, o, lse); });
 }
 
 void attention_backward_host(const AttentionProblem& problem, const float* q, const float* k,
                              const float* v, const float* o, const float* d_o, float* dq, float* dk,
                              float* dv) {
-  for_each_head(problem, [&](std::size_t index) {
-    backward_head(Head(problem, index, q, k), {q, k, v, o, d_o, dq, dk, dv});
+  const auto group = static_cast<std::size_t>(problem.heads / problem.key_heads());
+  const auto depth = static_cast<std::size_t>(problem.head_dim);
+  const std::vector<std::vector<double>> zeros(static_cast<std::size_t>(problem.keys()),
+                                               std::vector<double>(depth));
+  // Heads that share keys follow one another, across the batches too: batch * heads + head.
+  for_each_index(problem.batch * problem.key_heads(), [&](std::size_t key_head) {
+    KeyGradients gradients{zeros, zeros};
+    for (std::size_t index = key_head * group; index < (key_head + 1) * group; ++index) {
+      backward_head(Head(problem, index, q, k), {q, k, v, o, d_o, dq, dk, dv}, gradients);
+    }
+    const Head head(problem, key_head * group, q, k);
+    for (std::size_t key = 0; key < head.keys.rows; ++key) {
+      store(dk + head.keys.row(key), gradients.dk[key], head.scale);
+      store(dv + head.keys.row(key), gradients.dv[key], 1);
+    }
   });
 }
 

@@ -8,9 +8,14 @@ namespace {
 AttentionReferenceShape shape_of(const AttentionProblem& problem) {
   return {.batch = problem.batch,
           .heads = problem.heads,
+          .kv_heads = problem.key_heads(),
           .seq = problem.seq,
+          .seq_kv = problem.keys(),
           .head_dim = problem.head_dim,
+          .scale = attention_score_scale(problem),
           .causal = problem.causal,
+          .diagonal = problem.diagonal(),
+          .window = problem.window,
           .dtype = problem.dtype};
 }
 
