@@ -183,20 +183,24 @@ TEST(GemmInt8, IsExactAtTheEndsOfTheRangeAndAcrossSlices) {
     GTEST_SKIP() << missing.what();
   }
   Context context = bench.context();
-  for (const std::int64_t k : {1, 1023, 1024, 1025, 2500}) {
-    GemmProblem problem{.m = 3, .n = 5, .k = k, .batch = 2, .dtype = Dtype::int8};
-    problem.a_k_contiguous = problem.b_k_contiguous = k % 2 == 0;
-    const auto depth = static_cast<std::size_t>(k);
-    std::vector<float> a(2 * 3 * depth, -128.f), b(2 * depth * 5, -128.f);
-    b.back() = 127.f;  // of the last column of the second matrix
-    std::vector<std::int32_t> c(2 * 3 * 5);
-    const std::unique_ptr<Plan> plan = cpu_gemm_plan(context, problem);
-    std::vector<float> workspace(plan->workspace_bytes() / sizeof(float));
-    plan->run(*bench.stream, std::vector<void*>{a.data(), b.data(), c.data()}, workspace.data());
-    for (std::size_t i = 0; i < c.size(); ++i) {
-      const bool last_column = i >= 3 * 5 && i % 5 == 4;
-      const std::int64_t wanted = 16384 * k - (last_column ? 128 * 255 : 0);
-      EXPECT_EQ(c[i], wanted) << k << " " << i;
+  // -127 squared is odd: FP32 loses the last bit of a sum of more than 2^24 / 127^2 of them.
+  for (const float value : {-128.f, -127.f}) {
+    for (const std::int64_t k : {1, 1023, 1024, 1025, 2500}) {
+      GemmProblem problem{.m = 3, .n = 5, .k = k, .batch = 2, .dtype = Dtype::int8};
+      problem.a_k_contiguous = problem.b_k_contiguous = k % 2 == 0;
+      const auto depth = static_cast<std::size_t>(k);
+      std::vector<float> a(2 * 3 * depth, value), b(2 * depth * 5, value);
+      b.back() = 127.f;  // of the last column of the second matrix
+      std::vector<std::int32_t> c(2 * 3 * 5);
+      const std::unique_ptr<Plan> plan = cpu_gemm_plan(context, problem);
+      std::vector<float> workspace(plan->workspace_bytes() / sizeof(float));
+      plan->run(*bench.stream, std::vector<void*>{a.data(), b.data(), c.data()}, workspace.data());
+      const auto factor = static_cast<std::int64_t>(value);
+      for (std::size_t i = 0; i < c.size(); ++i) {
+        const bool last_column = i >= 3 * 5 && i % 5 == 4;
+        const std::int64_t all = factor * factor * k;
+        EXPECT_EQ(c[i], last_column ? all + factor * (127 - factor) : all) << k << " " << i;
+      }
     }
   }
 }
@@ -256,6 +260,25 @@ TEST(GemmFootprint, GrowsWithTheBatch) {
   EXPECT_EQ(bytes(8, Dtype::fp64) - bytes(4, Dtype::fp64), 4u * 64 * 64 * (8 + 8 + 8 + 8));
   EXPECT_EQ(bytes(8, Dtype::int8) - bytes(4, Dtype::int8), 4u * 64 * 64 * (4 + 4 + 4 + 8));
   EXPECT_THROW(bytes(std::numeric_limits<std::int64_t>::max(), Dtype::bf16), ConfigError);
+}
+
+/// A build without CUDA plans for GPUs, too.
+TEST(GemmFootprint, OfALargeFp64ProductOnAGpuHasTheSampledChecksMemory) {
+  DeviceInfo device;
+  device.kind = DeviceKind::cuda;
+  device.cc_major = 9;
+  Conditions conditions;
+  conditions.cache = CacheMode::hot;
+  const auto bytes = [&](std::int64_t size, Dtype dtype) {
+    return gemm_footprint(device, conditions, {.m = size, .n = size, .k = size, .dtype = dtype});
+  };
+  const std::uint64_t large = 8192ull * 8192 * 8, small = 1024ull * 1024 * 8;
+  const std::uint64_t groups = 8192 / 64;
+  EXPECT_EQ(bytes(8192, Dtype::fp64),
+            3 * large + 8193 * groups * 8 + 2 * 8192 * groups * 8 + kMostGemmWorkspace);
+  EXPECT_EQ(bytes(1024, Dtype::fp64), 3 * small + small + kMostGemmWorkspace)
+      << "a reference in FP64";
+  EXPECT_EQ(bytes(1024, Dtype::int8), 2 * small / 8 + small / 2 + small + kMostGemmWorkspace);
 }
 
 TEST(GemmWorkload, CountsTheBatchAndTheBytesOfEachType) {

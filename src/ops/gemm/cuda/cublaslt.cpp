@@ -66,7 +66,7 @@ cudaDataType_t scale_type(Dtype dtype) {
   return dtype == Dtype::int8 ? CUDA_R_32I : CUDA_R_32F;
 }
 
-/// alpha = 1 and beta = 0 in the scale type, to be pointed to.
+/// alpha or beta in the scale type, to be pointed to.
 struct Scalar {
   Scalar(Dtype dtype, int value) {
     if (dtype == Dtype::fp64) {
@@ -251,9 +251,11 @@ Support fp8_support(const DeviceInfo& device, const GemmProblem& problem) {
   }
   if (problem.m % kFp8Multiple != 0 || problem.n % kFp8Multiple != 0 ||
       problem.k % kFp8Multiple != 0) {
-    return Support::no("E_UNSUPPORTED_SHAPE",
-                       fmt::format("FP8 needs m, n and k to be multiples of {}; got {}, {}, {}",
-                                   kFp8Multiple, problem.m, problem.n, problem.k));
+    return Support::no(
+        "E_UNSUPPORTED_SHAPE",
+        fmt::format("FP8 needs m, n and k to be multiples of {} (16-byte alignment); "
+                    "got {}, {}, {}",
+                    kFp8Multiple, problem.m, problem.n, problem.k));
   }
   return Support::yes();
 }
