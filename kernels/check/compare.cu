@@ -58,7 +58,8 @@ __device__ CompareResult nothing_compared() {
   return result;
 }
 
-__global__ void squares_kernel(const float* reference, std::uint64_t count, Workspace* workspace) {
+template <class R>
+__global__ void squares_kernel(const R* reference, std::uint64_t count, Workspace* workspace) {
   __shared__ double shared[kThreads];
   double sum = 0;
   const std::uint64_t stride = std::uint64_t{gridDim.x} * blockDim.x;
@@ -81,11 +82,11 @@ __global__ void rms_kernel(std::uint64_t count, double least_rms, Workspace* wor
   }
 }
 
-__device__ void compare_element(CompareResult& mine, float value, float wanted, double rms,
+__device__ void compare_element(CompareResult& mine, double value, double wanted, double rms,
                                 double tolerance, std::uint64_t index) {
-  const double difference = fabs(static_cast<double>(value) - static_cast<double>(wanted));
+  const double difference = fabs(value - wanted);
   // Equal zeros beside an rms of zero would be 0 / 0.
-  const double error = difference == 0 ? 0 : difference / (fabs(static_cast<double>(wanted)) + rms);
+  const double error = difference == 0 ? 0 : difference / (fabs(wanted) + rms);
   const bool finite = isfinite(value) && isfinite(wanted);
   if (!finite) ++mine.nonfinite;
   if (finite && error > mine.max_error) {
@@ -103,8 +104,8 @@ __device__ void compare_element(CompareResult& mine, float value, float wanted, 
   }
 }
 
-template <class T>
-__global__ void compare_kernel(const T* out, const float* reference, std::uint64_t count,
+template <class T, class R>
+__global__ void compare_kernel(const T* out, const R* reference, std::uint64_t count,
                                double tolerance, Workspace* workspace) {
   __shared__ SharedResults storage;
   const double rms = workspace->result.reference_rms;
@@ -112,15 +113,15 @@ __global__ void compare_kernel(const T* out, const float* reference, std::uint64
   const std::uint64_t stride = std::uint64_t{gridDim.x} * blockDim.x;
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count;
        i += stride) {
-    compare_element(mine, to_float(out[i]), reference[i], rms, tolerance, i);
+    compare_element(mine, to_double(out[i]), reference[i], rms, tolerance, i);
   }
   const CompareResult all = reduce_block(storage.results(), mine, merge);
   if (threadIdx.x == 0) workspace->partial[blockIdx.x] = all;
 }
 
 /// A warp takes a row: its rms first, then its elements.
-template <class T>
-__global__ void compare_rows_kernel(const T* out, const float* reference, std::uint64_t rows,
+template <class T, class R>
+__global__ void compare_rows_kernel(const T* out, const R* reference, std::uint64_t rows,
                                     CompareOptions options, Workspace* workspace) {
   __shared__ SharedResults storage;
   const double least_rms =
@@ -141,7 +142,7 @@ __global__ void compare_rows_kernel(const T* out, const float* reference, std::u
     }
     const double rms = fmax(sqrt(sum / static_cast<double>(options.row)), least_rms);
     for (std::uint64_t i = begin + lane; i < end; i += kWarp) {
-      compare_element(mine, to_float(out[i]), reference[i], rms, options.tolerance, i);
+      compare_element(mine, to_double(out[i]), reference[i], rms, options.tolerance, i);
     }
   }
   const CompareResult all = reduce_block(storage.results(), mine, merge);
@@ -159,32 +160,46 @@ __global__ void merge_kernel(Workspace* workspace) {
   }
 }
 
-}  // namespace
-
-std::size_t compare_workspace_bytes() { return sizeof(Workspace); }
-
-void launch_compare(void* stream, Dtype dtype, const void* out, const float* reference,
-                    std::uint64_t count, const CompareOptions& options, void* workspace) {
-  const cudaStream_t queue = native_stream(stream);
-  auto* space = static_cast<Workspace*>(workspace);
+template <class T, class R>
+void compare(cudaStream_t queue, const T* out, const R* reference, std::uint64_t count,
+             const CompareOptions& options, Workspace* space) {
   squares_kernel<<<kBlocks, kThreads, 0, queue>>>(reference, count, space);
   check_launch("squares_kernel");
   rms_kernel<<<1, kThreads, 0, queue>>>(count, options.least_rms, space);
   check_launch("rms_kernel");
-  with_storage(dtype, [&](auto storage) {
-    using T = typename decltype(storage)::type;
-    const auto* values = static_cast<const T*>(out);
-    if (options.row == 0) {
-      compare_kernel<T>
-          <<<kBlocks, kThreads, 0, queue>>>(values, reference, count, options.tolerance, space);
-    } else {
-      compare_rows_kernel<T>
-          <<<kBlocks, kThreads, 0, queue>>>(values, reference, count / options.row, options, space);
-    }
-  });
+  if (options.row == 0) {
+    compare_kernel<<<kBlocks, kThreads, 0, queue>>>(out, reference, count, options.tolerance,
+                                                    space);
+  } else {
+    compare_rows_kernel<<<kBlocks, kThreads, 0, queue>>>(out, reference, count / options.row,
+                                                         options, space);
+  }
   check_launch("compare_kernel");
   merge_kernel<<<1, kThreads, 0, queue>>>(space);
   check_launch("merge_kernel");
+}
+
+}  // namespace
+
+std::size_t compare_workspace_bytes() { return sizeof(Workspace); }
+
+void launch_compare(void* stream, Dtype dtype, const void* out, const void* reference,
+                    std::uint64_t count, const CompareOptions& options, void* workspace) {
+  const cudaStream_t queue = native_stream(stream);
+  auto* space = static_cast<Workspace*>(workspace);
+  if (dtype == Dtype::fp64) {
+    return compare(queue, static_cast<const double*>(out), static_cast<const double*>(reference),
+                   count, options, space);
+  }
+  if (dtype == Dtype::int32) {
+    return compare(queue, static_cast<const std::int32_t*>(out),
+                   static_cast<const double*>(reference), count, options, space);
+  }
+  with_storage(dtype, [&](auto storage) {
+    using T = typename decltype(storage)::type;
+    compare(queue, static_cast<const T*>(out), static_cast<const float*>(reference), count, options,
+            space);
+  });
 }
 
 }  // namespace gpubench

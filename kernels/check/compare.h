@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares outputs of any storage type with an FP32 reference, on the device, in a fixed order.
+// Compares outputs of any storage type with a reference, on the device, in a fixed order.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ struct CompareResult {
   std::uint64_t bad = 0;        ///< elements above the tolerance or not finite
   std::uint64_t nonfinite = 0;  ///< elements where output or reference is not finite
   std::uint64_t first_bad = 0;  ///< lowest index of a bad element
-  float first_out = 0;
-  float first_reference = 0;
+  double first_out = 0;
+  double first_reference = 0;
 };
 
 std::size_t compare_workspace_bytes();
@@ -30,8 +30,9 @@ struct CompareOptions {
   double least_rms = 0;   ///< least rms of anything
 };
 
-/// Ordered in `stream` (a cudaStream_t). `workspace`: compare_workspace_bytes(), aligned to 256.
-void launch_compare(void* stream, Dtype dtype, const void* out, const float* reference,
+/// Ordered in `stream` (a cudaStream_t). The reference is FP64 beside FP64 and INT32, which FP32
+/// can't hold, else FP32. `workspace`: compare_workspace_bytes(), aligned to 256.
+void launch_compare(void* stream, Dtype dtype, const void* out, const void* reference,
                     std::uint64_t count, const CompareOptions& options, void* workspace);
 
 }  // namespace gpubench

@@ -17,6 +17,7 @@ constexpr int kLoads = kTile * kDepth / kThreads;
 constexpr int kBlocksPerSm =
     2;  // caps registers at 128: one block's warps hide the other's barriers
 constexpr int kWarp = 32;
+constexpr std::int64_t kMostBatch = 65535;  // of one launch: the grid's y
 
 struct Epilogue {
   const void* bias = nullptr;
@@ -37,6 +38,10 @@ __device__ double load_as(const void* data, Dtype dtype, std::int64_t index) {
       return to_double(static_cast<const __nv_fp8_e4m3*>(data)[index]);
     case Dtype::fp8_e5m2:
       return to_double(static_cast<const __nv_fp8_e5m2*>(data)[index]);
+    case Dtype::int8:
+      return to_double(static_cast<const std::int8_t*>(data)[index]);
+    case Dtype::int32:
+      return to_double(static_cast<const std::int32_t*>(data)[index]);
     default:
       return to_double(static_cast<const float*>(data)[index]);
   }
@@ -50,13 +55,37 @@ __device__ double finish(double sum, std::int64_t column, const Epilogue& epilog
   return 0.5 * value * (1 + tanh(kSqrt2OverPi * (value + 0.044715 * value * value * value)));
 }
 
+/// A sum of products in double.
+struct PlainSum {
+  __device__ void add(double a, double b) { sum = fma(a, b, sum); }
+  __device__ double value() const { return sum; }
+  double sum = 0;
+};
+
+/// A sum of products as if in twice the precision of double: Dot2 of Ogita, Rump and Oishi,
+/// Accurate Sum and Dot Product (2005). The intrinsics keep the compiler from fusing what must
+/// round.
+struct CompensatedSum {
+  __device__ void add(double a, double b) {
+    const double product = __dmul_rn(a, b);
+    const double next = __dadd_rn(sum, product);
+    const double added = __dadd_rn(next, -sum);
+    const double lost =
+        __dadd_rn(__dadd_rn(sum, -__dadd_rn(next, -added)), __dadd_rn(product, -added));
+    rest = __dadd_rn(rest, __dadd_rn(__fma_rn(a, b, -product), lost));
+    sum = next;
+  }
+  __device__ double value() const { return sum + rest; }
+  double sum = 0, rest = 0;
+};
+
 /// Brings 64 x 16 slabs of one operand, a few elements per thread, from memory to shared memory.
 /// `outer` counts along the tile's side (m or n), `k` along the depth. Neighbouring threads take
 /// neighbouring addresses, whichever of the two is contiguous.
 /// The type is told at run time: a switch for each element staged costs little beside 64 FMAs, and
 /// a kernel for each type took most of the build's time.
 struct SlabLoader {
-  __device__ SlabLoader(const void* from, Dtype type, std::int64_t outer_begin,
+  __device__ SlabLoader(const void* from, Dtype type, std::int64_t begin, std::int64_t outer_begin,
                         std::int64_t outer_end, std::int64_t outer_stride, std::int64_t k_end,
                         std::int64_t k_stride) {
     const int thread = static_cast<int>(threadIdx.x);
@@ -72,7 +101,7 @@ struct SlabLoader {
     slab_stride = kDepth * k_stride;
     data = from;
     dtype = type;
-    next = (outer_begin + outer) * outer_stride + depth * k_stride;
+    next = begin + (outer_begin + outer) * outer_stride + depth * k_stride;
   }
 
   /// Zeros outside the matrix.
@@ -111,9 +140,12 @@ __device__ void load_fragment(double (&fragment)[4], const double* row, int firs
 
 __device__ int fragment_offset(int first, int i) { return first + i % 2 + i / 2 * (kTile / 2); }
 
+/// blockIdx.x counts tiles, blockIdx.y matrices of the batch from `batch_begin`.
+template <class Sum, class Out>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     gemm_kernel(MatrixView a, Dtype a_dtype, MatrixView b, Dtype b_dtype, std::int64_t m,
-                std::int64_t n, std::int64_t k, Epilogue epilogue, float* out) {
+                std::int64_t n, std::int64_t k, std::int64_t batch_begin, Epilogue epilogue,
+                Out* out) {
   __shared__ __align__(16) double a_shared[kDepth][kPitch];
   __shared__ __align__(16) double b_shared[kDepth][kPitch];
   const std::int64_t tiles_n = (n + kTile - 1) / kTile;
@@ -121,10 +153,13 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
   const std::int64_t column_begin = blockIdx.x % tiles_n * kTile;
   const int tx = static_cast<int>(threadIdx.x) % 16 * 2,
             ty = static_cast<int>(threadIdx.x) / 16 * 2;
-  SlabLoader a_loader(a.data, a_dtype, row_begin, m, a.row_stride, k, a.column_stride);
-  SlabLoader b_loader(b.data, b_dtype, column_begin, n, b.column_stride, k, b.row_stride);
+  const std::int64_t batch = batch_begin + blockIdx.y;
+  SlabLoader a_loader(a.data, a_dtype, batch * a.batch_stride, row_begin, m, a.row_stride, k,
+                      a.column_stride);
+  SlabLoader b_loader(b.data, b_dtype, batch * b.batch_stride, column_begin, n, b.column_stride, k,
+                      b.row_stride);
 
-  double sums[4][4] = {};
+  Sum sums[4][4];
   double a_next[kLoads], b_next[kLoads];
   a_loader.load(a_next);
   b_loader.load(b_next);
@@ -143,7 +178,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
 #pragma unroll
-        for (int j = 0; j < 4; ++j) sums[i][j] = fma(a_fragment[i], b_fragment[j], sums[i][j]);
+        for (int j = 0; j < 4; ++j) sums[i][j].add(a_fragment[i], b_fragment[j]);
       }
     }
     __syncthreads();
@@ -155,7 +190,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
       const std::int64_t row = row_begin + fragment_offset(ty, i);
       const std::int64_t column = column_begin + fragment_offset(tx, j);
       if (row < m && column < n) {
-        out[row * n + column] = static_cast<float>(finish(sums[i][j], column, epilogue));
+        out[(batch * m + row) * n + column] =
+            static_cast<Out>(finish(sums[i][j].value(), column, epilogue));
       }
     }
   }
@@ -169,29 +205,31 @@ __device__ double reduce_warp(double value) {
 }
 
 /// One warp per (row, group): sum of the group's columns times their weights, in lane 0.
-__device__ double project_row(const MatrixView& matrix, Dtype dtype, std::int64_t row,
-                              std::int64_t group, std::int64_t n, std::uint64_t seed) {
+__device__ double project_row(const MatrixView& matrix, Dtype dtype, std::int64_t batch,
+                              std::int64_t row, std::int64_t group, std::int64_t n,
+                              std::uint64_t seed) {
   double sum = 0;
   for (std::int64_t i = threadIdx.x % kWarp; i < kProjectionColumns; i += kWarp) {
     const std::int64_t column = group * kProjectionColumns + i;
     if (column < n) {
-      const std::int64_t index = row * matrix.row_stride + column * matrix.column_stride;
+      const std::int64_t index =
+          batch * matrix.batch_stride + row * matrix.row_stride + column * matrix.column_stride;
       sum += load_as(matrix.data, dtype, index) * projection_weight(seed, column);
     }
   }
   return reduce_warp(sum);
 }
 
-/// out[rows][groups] = matrix[rows][n] times the block-diagonal weights.
-template <class Out>
-__global__ void project_kernel(MatrixView matrix, Dtype dtype, std::int64_t rows, std::int64_t n,
-                               std::uint64_t seed, Out* out) {
+/// out[batch][rows][groups] = matrix[batch][rows][n] times the block-diagonal weights.
+__global__ void project_kernel(MatrixView matrix, Dtype dtype, std::int64_t batch,
+                               std::int64_t rows, std::int64_t n, std::uint64_t seed, double* out) {
   const std::int64_t groups = projection_groups(n);
   const std::int64_t warps = std::int64_t{gridDim.x} * blockDim.x / kWarp;
   std::int64_t i = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / kWarp;
-  for (; i < rows * groups; i += warps) {
-    const double sum = project_row(matrix, dtype, i / groups, i % groups, n, seed);
-    if (threadIdx.x % kWarp == 0) out[i] = static_cast<Out>(sum);
+  for (; i < batch * rows * groups; i += warps) {
+    const double sum =
+        project_row(matrix, dtype, i / (rows * groups), i / groups % rows, i % groups, n, seed);
+    if (threadIdx.x % kWarp == 0) out[i] = sum;
   }
 }
 
@@ -212,35 +250,45 @@ __global__ void project_bias_kernel(const void* bias, Dtype dtype, std::int64_t 
 
 /// One warp per sample.
 __global__ void sample_kernel(GemmReference problem, const void* c, Dtype c_dtype,
-                              std::uint64_t seed, float* sampled, float* reference) {
+                              std::uint64_t seed, double* sampled, double* reference) {
   const std::int64_t samples = sample_count(problem.m, problem.n);
   const std::int64_t warps = std::int64_t{gridDim.x} * blockDim.x / kWarp;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const MatrixView &a = problem.a, &b = problem.b;
   std::int64_t i = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / kWarp;
-  for (; i < samples; i += warps) {
-    const SamplePosition at = sample_position(seed, i, problem.m, problem.n);
-    double sum = 0;
+  for (; i < problem.batch * samples; i += warps) {
+    const std::int64_t batch = i / samples;
+    const SamplePosition at =
+        sample_position(batch_seed(seed, batch), i % samples, problem.m, problem.n);
+    const std::int64_t a_row = batch * a.batch_stride + at.row * a.row_stride;
+    const std::int64_t b_column = batch * b.batch_stride + at.column * b.column_stride;
+    CompensatedSum dot;
     for (std::int64_t k = lane; k < problem.k; k += kWarp) {
-      sum += load_as(a.data, problem.dtype, at.row * a.row_stride + k * a.column_stride) *
-             load_as(b.data, problem.dtype, k * b.row_stride + at.column * b.column_stride);
+      dot.add(load_as(a.data, problem.a_dtype, a_row + k * a.column_stride),
+              load_as(b.data, problem.b_dtype, b_column + k * b.row_stride));
     }
-    sum = reduce_warp(sum);
+    const double sum = reduce_warp(dot.sum), rest = reduce_warp(dot.rest);
     if (lane == 0) {
       const Epilogue epilogue{problem.bias, problem.bias_dtype, problem.alpha, problem.gelu};
-      reference[i] = static_cast<float>(finish(sum, at.column, epilogue));
-      sampled[i] = static_cast<float>(load_as(c, c_dtype, at.row * problem.n + at.column));
+      reference[i] = finish(sum + rest, at.column, epilogue);
+      sampled[i] = load_as(c, c_dtype, (batch * problem.m + at.row) * problem.n + at.column);
     }
   }
 }
 
-void launch_gemm(cudaStream_t stream, const MatrixView& a, Dtype a_dtype, const MatrixView& b,
-                 Dtype b_dtype, std::int64_t m, std::int64_t n, std::int64_t k,
-                 const Epilogue& epilogue, float* out) {
-  const std::int64_t tiles = ((m + kTile - 1) / kTile) * ((n + kTile - 1) / kTile);
-  gemm_kernel<<<static_cast<unsigned>(tiles), kThreads, 0, stream>>>(a, a_dtype, b, b_dtype, m, n,
-                                                                     k, epilogue, out);
-  check_launch("gemm_kernel");
+/// Sums in `Sum`; the result is [batch][m][n].
+template <class Sum, class Out>
+void launch_gemm(cudaStream_t stream, const GemmReference& problem, Out* out) {
+  const std::int64_t tiles = ((problem.m + kTile - 1) / kTile) * ((problem.n + kTile - 1) / kTile);
+  const Epilogue epilogue{problem.bias, problem.bias_dtype, problem.alpha, problem.gelu};
+  for (std::int64_t begin = 0; begin < problem.batch; begin += kMostBatch) {
+    const dim3 grid(static_cast<unsigned>(tiles),
+                    static_cast<unsigned>(std::min(kMostBatch, problem.batch - begin)));
+    gemm_kernel<Sum><<<grid, kThreads, 0, stream>>>(problem.a, problem.a_dtype, problem.b,
+                                                    problem.b_dtype, problem.m, problem.n,
+                                                    problem.k, begin, epilogue, out);
+    check_launch("gemm_kernel");
+  }
 }
 
 unsigned warp_grid(std::int64_t warps) {
@@ -250,35 +298,48 @@ unsigned warp_grid(std::int64_t warps) {
 }  // namespace
 
 void launch_gemm_reference(void* stream, const GemmReference& problem, float* out) {
-  launch_gemm(native_stream(stream), problem.a, problem.dtype, problem.b, problem.dtype, problem.m,
-              problem.n, problem.k, {problem.bias, problem.bias_dtype, problem.alpha, problem.gelu},
-              out);
+  launch_gemm<PlainSum>(native_stream(stream), problem, out);
+}
+
+void launch_gemm_reference(void* stream, const GemmReference& problem, double* out) {
+  const cudaStream_t queue = native_stream(stream);
+  if (problem.a_dtype == Dtype::fp64 || problem.b_dtype == Dtype::fp64) {
+    launch_gemm<CompensatedSum>(queue, problem, out);
+  } else {
+    launch_gemm<PlainSum>(queue, problem, out);
+  }
 }
 
 void launch_gemm_projection(void* stream, const GemmReference& problem, const void* c,
-                            Dtype c_dtype, std::uint64_t seed, double* scratch, float* projected,
-                            float* reference) {
+                            Dtype c_dtype, std::uint64_t seed, double* scratch, double* projected,
+                            double* reference) {
   if (problem.gelu) throw Error("E_INTERNAL", "a projection can't check a nonlinear epilogue");
   const cudaStream_t queue = native_stream(stream);
   const std::int64_t groups = projection_groups(problem.n);
-  double* bias = scratch + problem.k * groups;
+  const std::int64_t batch = problem.batch, m = problem.m, n = problem.n, k = problem.k;
+  double* bias = scratch + batch * k * groups;
   const unsigned bias_blocks = static_cast<unsigned>((groups + kThreads - 1) / kThreads);
-  project_bias_kernel<<<bias_blocks, kThreads, 0, queue>>>(problem.bias, problem.bias_dtype,
-                                                           problem.n, seed, bias);
+  project_bias_kernel<<<bias_blocks, kThreads, 0, queue>>>(problem.bias, problem.bias_dtype, n,
+                                                           seed, bias);
   check_launch("project_bias_kernel");
-  project_kernel<<<warp_grid(problem.k * groups), kThreads, 0, queue>>>(
-      problem.b, problem.dtype, problem.k, problem.n, seed, scratch);
+  project_kernel<<<warp_grid(batch * k * groups), kThreads, 0, queue>>>(problem.b, problem.b_dtype,
+                                                                        batch, k, n, seed, scratch);
   check_launch("project_kernel");
-  launch_gemm(queue, problem.a, problem.dtype, {scratch, groups, 1}, Dtype::fp64, problem.m, groups,
-              problem.k, {bias, Dtype::fp64, problem.alpha, false}, reference);
-  project_kernel<<<warp_grid(problem.m * groups), kThreads, 0, queue>>>(
-      MatrixView{c, problem.n, 1}, c_dtype, problem.m, problem.n, seed, projected);
+  GemmReference smaller = problem;
+  smaller.n = groups;
+  smaller.b = {scratch, groups, 1, k * groups};
+  smaller.b_dtype = Dtype::fp64;
+  smaller.bias = bias;
+  smaller.bias_dtype = Dtype::fp64;
+  launch_gemm<PlainSum>(queue, smaller, reference);
+  project_kernel<<<warp_grid(batch * m * groups), kThreads, 0, queue>>>(
+      MatrixView{c, n, 1, m * n}, c_dtype, batch, m, n, seed, projected);
   check_launch("project_kernel");
 }
 
 void launch_gemm_samples(void* stream, const GemmReference& problem, const void* c, Dtype c_dtype,
-                         std::uint64_t seed, float* sampled, float* reference) {
-  sample_kernel<<<warp_grid(sample_count(problem.m, problem.n)), kThreads, 0,
+                         std::uint64_t seed, double* sampled, double* reference) {
+  sample_kernel<<<warp_grid(problem.batch * sample_count(problem.m, problem.n)), kThreads, 0,
                   native_stream(stream)>>>(problem, c, c_dtype, seed, sampled, reference);
   check_launch("sample_kernel");
 }

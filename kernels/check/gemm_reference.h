@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products in double, to verify GEMM providers: every element, or for products too large for
-// that a projection (Freivalds) plus samples. Independent of every provider's code. `stream` is a
-// cudaStream_t.
+// that a projection (Freivalds) plus samples. Products of FP64 are summed in twice that precision,
+// since a sum in double would be no better than what it checks. Independent of every provider's
+// code. `stream` is a cudaStream_t.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +12,20 @@
 
 namespace gpubench {
 
-/// Element (row, column) is at row * row_stride + column * column_stride.
+/// Element (row, column) of matrix b of a batch is at b * batch_stride + row * row_stride +
+/// column * column_stride.
 struct MatrixView {
   const void* data = nullptr;
   std::int64_t row_stride = 0;
   std::int64_t column_stride = 0;
+  std::int64_t batch_stride = 0;
 };
 
-/// C[m][n] = epilogue(alpha A[m][k] B[k][n] + bias[n]), C row-major without padding.
+/// C[m][n] = epilogue(alpha A[m][k] B[k][n] + bias[n]) for each matrix of the batch; C is row-major
+/// without padding, its matrices one after the other. The bias is the same for all.
 struct GemmReference {
-  std::int64_t m = 0, n = 0, k = 0;
-  Dtype dtype = Dtype::fp32;  ///< of A and B
+  std::int64_t m = 0, n = 0, k = 0, batch = 1;
+  Dtype a_dtype = Dtype::fp32, b_dtype = Dtype::fp32;
   MatrixView a, b;
   const void* bias = nullptr;  ///< nullptr: none
   Dtype bias_dtype = Dtype::fp32;
@@ -29,19 +33,22 @@ struct GemmReference {
   bool gelu = false;  ///< tanh form: 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
 };
 
-/// Every element in double, rounded to FP32 at the end.
+/// Every element, rounded to the output's type at the end. INT8 products are exact in FP64: sums of
+/// integers far below 2^53.
 void launch_gemm_reference(void* stream, const GemmReference& problem, float* out);
+void launch_gemm_reference(void* stream, const GemmReference& problem, double* out);
 
 /// Linear problems only (no gelu). For each row and each group of columns: the weighted sum of the
 /// given C into `projected`, and what it should be, A (B r) + bias r in double, into `reference`;
-/// both [m][projection_groups(n)] in FP32. `scratch`: (k + 1) * projection_groups(n) doubles.
+/// both [batch][m][projection_groups(n)]. `scratch`: (batch * k + 1) * projection_groups(n)
+/// doubles.
 void launch_gemm_projection(void* stream, const GemmReference& problem, const void* c,
-                            Dtype c_dtype, std::uint64_t seed, double* scratch, float* projected,
-                            float* reference);
+                            Dtype c_dtype, std::uint64_t seed, double* scratch, double* projected,
+                            double* reference);
 
-/// One element at a seeded position of each tile: the given C's into `sampled`, in double into
-/// `reference`; both of sample_count(m, n) values.
+/// One element at a seeded position of each tile: the given C's into `sampled`, what it should be
+/// into `reference`; both of batch * sample_count(m, n) values.
 void launch_gemm_samples(void* stream, const GemmReference& problem, const void* c, Dtype c_dtype,
-                         std::uint64_t seed, float* sampled, float* reference);
+                         std::uint64_t seed, double* sampled, double* reference);
 
 }  // namespace gpubench

@@ -33,6 +33,11 @@ GPUBENCH_HOST_DEVICE inline double projection_weight(std::uint64_t seed, std::in
   return (words.v[1] & 1u) != 0 ? size : -size;
 }
 
+/// Each matrix of a batch is sampled at places of its own.
+GPUBENCH_HOST_DEVICE constexpr std::uint64_t batch_seed(std::uint64_t seed, std::int64_t batch) {
+  return seed + (static_cast<std::uint64_t>(batch) << 32);
+}
+
 struct SamplePosition {
   std::int64_t row = 0;
   std::int64_t column = 0;

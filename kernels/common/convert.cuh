@@ -21,6 +21,8 @@ __device__ inline float to_float(__nv_fp8_e4m3 value) { return static_cast<float
 __device__ inline float to_float(__nv_fp8_e5m2 value) { return static_cast<float>(value); }
 
 __device__ inline double to_double(double value) { return value; }
+__device__ inline double to_double(std::int8_t value) { return value; }
+__device__ inline double to_double(std::int32_t value) { return value; }
 template <class T>
 __device__ double to_double(T value) {
   return static_cast<double>(to_float(value));
@@ -49,12 +51,18 @@ __device__ inline __nv_fp8_e5m2 from_float<__nv_fp8_e5m2>(float value) {
   return __nv_fp8_e5m2(value);
 }
 
+template <>
+__device__ inline std::int8_t from_float<std::int8_t>(float value) {
+  return static_cast<std::int8_t>(fminf(127.f, fmaxf(-128.f, rintf(value))));
+}
+
 template <class T>
 struct StorageType {
   using type = T;
 };
 
-/// Calls `function(StorageType<T>{})` for the floating type that `dtype` is stored as on a GPU.
+/// Calls `function(StorageType<T>{})` for the floating type of at most 32 bits that `dtype` is
+/// stored as on a GPU.
 template <class Function>
 void with_storage(Dtype dtype, Function&& function) {
   switch (dtype) {
@@ -71,6 +79,7 @@ void with_storage(Dtype dtype, Function&& function) {
       return function(StorageType<__nv_fp8_e5m2>{});
     case Dtype::fp64:
     case Dtype::int8:
+    case Dtype::int32:
       break;
   }
   throw Error("E_DTYPE", "no kernel for this element type");

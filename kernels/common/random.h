@@ -73,6 +73,16 @@ GPUBENCH_HOST_DEVICE inline Floats normal(const Words& words) {
   return out;
 }
 
+/// Where the low bits of a stream's doubles come from: a stream of their own.
+constexpr std::uint64_t kLowBitsStream = 0x6c6f7762ULL << 32;
+
+/// A double within half a last place of `value`, with random bits where FP32 has none: data made of
+/// FP32 numbers alone would hide a product that drops the low half of its operands, and draw less
+/// power.
+GPUBENCH_HOST_DEVICE inline double with_low_bits(double value, std::uint32_t word) {
+  return value * (1 + (2 * static_cast<double>(unit(word)) - 1) * 0x1p-24);
+}
+
 /// sqrt(-2 log 2^-24): what unit() lets Box-Muller reach.
 constexpr double kNormalLimit = 5.77;
 

@@ -52,15 +52,38 @@ __global__ void fill_kernel(T* to, FillSpec spec) {
   }
 }
 
+/// The FP32 data of the same seed, with low bits where the data are random.
+__global__ void fill_double_kernel(double* to, FillSpec spec) {
+  const bool has_low_bits = spec.kind == FillKind::normal || spec.kind == FillKind::uniform;
+  const std::uint64_t blocks = (spec.count + 3) / 4;
+  const std::uint64_t stride = std::uint64_t{gridDim.x} * blockDim.x;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < blocks;
+       i += stride) {
+    const random::Floats values = draw(spec.kind, spec.seed, spec.stream, i);
+    const random::Words low = random::philox(spec.seed, random::kLowBitsStream + spec.stream, i);
+    for (int j = 0; j < 4 && 4 * i + j < spec.count; ++j) {
+      const double value = static_cast<double>(values.v[j]) * spec.scale;
+      to[4 * i + j] = has_low_bits ? random::with_low_bits(value, low.v[j]) : value;
+    }
+  }
+}
+
 }  // namespace
 
 void launch_fill(void* stream, void* to, const FillSpec& spec) {
   if (spec.count == 0) return;
-  with_storage(spec.dtype, [&](auto storage) {
-    using T = typename decltype(storage)::type;
-    const unsigned blocks = grid_for((spec.count + 3) / 4, kThreads);
-    fill_kernel<T><<<blocks, kThreads, 0, native_stream(stream)>>>(static_cast<T*>(to), spec);
-  });
+  const cudaStream_t queue = native_stream(stream);
+  const unsigned blocks = grid_for((spec.count + 3) / 4, kThreads);
+  if (spec.dtype == Dtype::fp64) {
+    fill_double_kernel<<<blocks, kThreads, 0, queue>>>(static_cast<double*>(to), spec);
+  } else if (spec.dtype == Dtype::int8) {
+    fill_kernel<<<blocks, kThreads, 0, queue>>>(static_cast<std::int8_t*>(to), spec);
+  } else {
+    with_storage(spec.dtype, [&](auto storage) {
+      using T = typename decltype(storage)::type;
+      fill_kernel<<<blocks, kThreads, 0, queue>>>(static_cast<T*>(to), spec);
+    });
+  }
   check_launch("fill_kernel");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills device memory with seeded numbers in any floating type.
+// Fills device memory with seeded numbers in FP64, INT8 and every smaller floating type.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ enum class FillKind { normal, uniform, zeros, ones };
 
 struct FillSpec {
   FillKind kind = FillKind::normal;
-  Dtype dtype = Dtype::fp32;  ///< values are rounded to it: nearest even, FP8 saturating
+  Dtype dtype = Dtype::fp32;  ///< values are rounded to it: nearest even, FP8 and INT8 saturating
   double scale = 1;           ///< factor before rounding, for every kind
   std::uint64_t seed = 1;
   std::uint64_t stream = 0;  ///< different streams of one seed are independent

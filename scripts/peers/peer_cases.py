@@ -6,7 +6,7 @@ import fnmatch
 # from them against `gpubench run --dry-run`.
 DEFAULTS = {
     "ops/gemm": {
-        "m": 4096, "n": 4096, "k": 4096, "dtype": "bf16", "layout": "tn", "epilogue": "none",
+        "m": 4096, "n": 4096, "k": 4096, "batch": 1, "dtype": "bf16", "layout": "tn", "epilogue": "none",
         "fast_accum": 1, "tune": 0, "impl": "auto",
     },
     "ops/attention": {
@@ -19,7 +19,9 @@ DEFAULTS = {
     },
 }
 
-ELEMENT_BYTES = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 1}
+ELEMENT_BYTES = {"fp64": 8, "fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 1, "fp8_e5m2": 1, "int8": 1}
+# Of a GEMM's output, where it is not BF16 or FP16.
+GEMM_OUTPUT_BYTES = {"fp64": 8, "fp32": 4, "tf32": 4, "int8": 4}
 
 
 class Case:
@@ -46,11 +48,11 @@ class Case:
         return Case(self.workload, **{**self.params, **given})
 
 
-def gemm_work(m, n, k, dtype):
-    """FLOPs and least bytes; the output has 4 bytes from FP32 and TF32, else 2 (BF16 from FP8)."""
-    in_bytes = ELEMENT_BYTES[dtype]
-    out_bytes = 4 if in_bytes == 4 else 2
-    return {"flops": 2.0 * m * n * k, "bytes": float(in_bytes * (m * k + k * n) + out_bytes * m * n)}
+def gemm_work(m, n, k, dtype, batch=1):
+    """FLOPs, or integer operations, and least bytes."""
+    in_bytes, out_bytes = ELEMENT_BYTES[dtype], GEMM_OUTPUT_BYTES.get(dtype, 2)
+    return {"flops": 2.0 * batch * m * n * k,
+            "bytes": float(batch * (in_bytes * (m * k + k * n) + out_bytes * m * n))}
 
 
 def attention_sizes(params):
@@ -91,7 +93,8 @@ def work_of(case):
     """(work object of the report, flop rule)"""
     p = case.params
     if case.workload == "ops/gemm":
-        work, rule = gemm_work(p["m"], p["n"], p["k"], p["dtype"]), "gemm:2mnk"
+        work = gemm_work(p["m"], p["n"], p["k"], p["dtype"], p["batch"])
+        rule = "gemm:2mnk" if p["batch"] == 1 else "gemm:2mnk*batch"
     elif case.workload == "ops/conv":
         sizes = {key: value for key, value in p.items() if key not in ("pass", "dtype", "tune", "impl")}
         work = conv_work(**sizes, element_bytes=ELEMENT_BYTES[p["dtype"]])
@@ -108,6 +111,10 @@ def gemm_cases():
             for fast_accum in (1, 0) if dtype == "fp8" else (1,):
                 cases.append(Case("ops/gemm", m=size, n=size, k=size, dtype=dtype,
                                   fast_accum=fast_accum))
+    cases.append(Case("ops/gemm", dtype="fp64"))
+    cases += [Case("ops/gemm", m=8192, n=8192, k=8192, dtype=dtype) for dtype in ("int8", "fp8_e5m2")]
+    cases += [Case("ops/gemm", layout=layout) for layout in ("nn", "nt", "tt")]
+    cases += [Case("ops/gemm", m=1024, n=1024, k=1024, batch=64, dtype=dtype) for dtype in ("bf16", "tf32")]
     return cases
 
 

@@ -6,7 +6,8 @@
   pytorch_ops.py --cases 'ops/gemm*8192*' --list
   gpubench compare gpubench.json pytorch.json --match impl
 
-GEMM is x @ w.t() into a given output (torch.mm, torch._scaled_mm for FP8); attention is
+GEMM is a @ b into a given output (torch.mm, torch.bmm for a batch, torch._scaled_mm for FP8, torch._int_mm for
+INT8), on transposed views as the layout says; attention is
 scaled_dot_product_attention with its cuDNN backend on (batch, seq, heads, head_dim) tensors, full or square
 causal, with enable_gqa where heads share keys; what that backend refuses is skipped. The forward
 pass runs on inputs that require gradients, so it writes the log-sum-exp like a training step; the backward
@@ -28,8 +29,10 @@ import peer_telemetry
 
 FP8_MAX = 448.0
 FP8_SIGMA = 64.0  # of the operands, as in src/ops/gemm/problem.cpp: hardly anything saturates
+INT8_SIGMA = 22.0
+INT32_POISON = -2139062144  # below any sum of INT8 products
 # Bounds on |out - ref| / (|ref| + rms(ref)) against double precision.
-GEMM_TOLERANCE = {"fp8": 0.05}
+GEMM_TOLERANCE = {"fp8": 0.05, "fp8_e5m2": 0.05}
 DEFAULT_GEMM_TOLERANCE = 0.02
 ATTENTION_TOLERANCE = 0.05
 CONV_TOLERANCE = 0.02
@@ -53,58 +56,82 @@ def error_of(torch, out, reference, by_row=False):
 
 
 class GemmJob:
-    """y[m][n] = x[m][k] w[n][k]^T in rotating sets of operands with equal values."""
+    """y[m][n] = a[m][k] b[k][n], one or a batch, in rotating sets of operands with equal values."""
 
     def __init__(self, torch, case, l2_bytes, seed):
         p = case.params
-        if (p["layout"], p["epilogue"]) != ("tn", "none"):
-            raise ValueError("only layout tn without an epilogue is measured here")
-        self._torch, self._dtype = torch, p["dtype"]
+        dtype, layout, batch = p["dtype"], p["layout"], p["batch"]
+        fp8 = dtype in ("fp8", "fp8_e5m2")
+        if p["epilogue"] != "none":
+            raise ValueError("only products without an epilogue are measured here")
+        if (fp8 or dtype == "int8") and (layout, batch) != ("tn", 1):
+            raise ValueError("PyTorch multiplies FP8 and INT8 in layout tn only, one product at a time")
+        self._torch, self._dtype, self._k, self._fp8 = torch, dtype, p["k"], fp8
         self._fast_accum = bool(p["fast_accum"])
-        torch.backends.cuda.matmul.allow_tf32 = self._dtype == "tf32"
+        torch.backends.cuda.matmul.allow_tf32 = dtype == "tf32"
+        storage = {"fp64": torch.float64, "bf16": torch.bfloat16, "fp16": torch.float16, "tf32": torch.float32,
+                   "fp32": torch.float32, "fp8": torch.float8_e4m3fn, "fp8_e5m2": torch.float8_e4m3fn,
+                   "int8": torch.int8}[dtype]
+        out_dtype = {"int8": torch.int32}.get(dtype, torch.bfloat16 if fp8 else storage)
+        self._scale = torch.full((), 1 / FP8_SIGMA if fp8 else 1.0, device="cuda")
         generator = torch.Generator(device="cuda").manual_seed(seed)
-        storage = {"bf16": torch.bfloat16, "fp16": torch.float16, "tf32": torch.float32,
-                   "fp32": torch.float32, "fp8": torch.float8_e4m3fn}[self._dtype]
-        self._scale = torch.ones((), device="cuda")
-        if self._dtype == "fp8":
-            self._scale /= FP8_SIGMA
 
-        def operand(rows):
-            values = torch.randn((rows, p["k"]), device="cuda", generator=generator)
-            if self._dtype == "fp8":
-                values = (values / self._scale).clamp(-FP8_MAX, FP8_MAX)
-            return values.to(storage)
+        def operand(rows, columns, to=storage):
+            """A row-major matrix, or a batch of them."""
+            shape = (rows, columns) if batch == 1 else (batch, rows, columns)
+            values = torch.randn(shape, device="cuda", generator=generator,
+                                 dtype=torch.float64 if dtype == "fp64" else torch.float32)
+            if fp8:
+                values = (values * FP8_SIGMA).clamp(-FP8_MAX, FP8_MAX)
+            if dtype == "int8":
+                values = (values * INT8_SIGMA).round().clamp(-128, 127)
+            return values.to(to)
 
-        x, w = operand(p["m"]), operand(p["n"])
-        out_dtype = torch.bfloat16 if self._dtype == "fp8" else storage
-        y = torch.empty((p["m"], p["n"]), device="cuda", dtype=out_dtype)
-        bytes_per_set = sum(t.numel() * t.element_size() for t in (x, w, y))
-        self.sets = rotation_sets(l2_bytes, bytes_per_set)
-        self._sets = [(x, w.t(), y)]
-        self._sets += [(x.clone(), w.clone().t(), torch.empty_like(y)) for _ in range(self.sets - 1)]
+        # As stored: the last index is contiguous. BLAS letters of column-major matrices.
+        a_type = torch.float8_e5m2 if dtype == "fp8_e5m2" else storage
+        a = operand(p["m"], p["k"], a_type) if layout[0] == "t" else operand(p["k"], p["m"], a_type)
+        b = operand(p["n"], p["k"]) if layout[1] == "n" else operand(p["k"], p["n"])
+        y = torch.empty((p["m"], p["n"]) if batch == 1 else (batch, p["m"], p["n"]), device="cuda", dtype=out_dtype)
+        self.sets = rotation_sets(l2_bytes, sum(t.numel() * t.element_size() for t in (a, b, y)))
+
+        def views(a, b, y):
+            return (a if layout[0] == "t" else a.mT), (b.mT if layout[1] == "n" else b), y
+
+        self._sets = [views(a, b, y)]
+        self._sets += [views(a.clone(), b.clone(), torch.empty_like(y)) for _ in range(self.sets - 1)]
 
     def enqueue(self, iteration):
-        x, wt, y = self._sets[iteration % self.sets]
-        if self._dtype == "fp8":
-            self._torch._scaled_mm(x, wt, scale_a=self._scale, scale_b=self._scale,
+        a, b, y = self._sets[iteration % self.sets]
+        if self._fp8:
+            self._torch._scaled_mm(a, b, scale_a=self._scale, scale_b=self._scale,
                                    out_dtype=y.dtype, use_fast_accum=self._fast_accum, out=y)
+        elif self._dtype == "int8":
+            self._torch._int_mm(a, b, out=y)
+        elif y.dim() == 3:
+            self._torch.bmm(a, b, out=y)
         else:
-            self._torch.mm(x, wt, out=y)
+            self._torch.mm(a, b, out=y)
+
+    def _tolerance(self):
+        if self._dtype == "int8":
+            return 0.0  # sums of integers, in double too
+        if self._dtype == "fp64":
+            return 16 * 2.0**-53 * (math.sqrt(self._k) + 1)  # the reference's own sums err as much
+        return GEMM_TOLERANCE.get(self._dtype, DEFAULT_GEMM_TOLERANCE)
 
     def verify(self):
-        """Evenly spread rows of the last set in double precision."""
+        """Evenly spread rows of every matrix of the last set in double precision."""
         torch = self._torch
-        x, wt, y = self._sets[-1]
-        y.fill_(float("nan"))
+        a, b, y = self._sets[-1]
+        y.fill_(INT32_POISON if self._dtype == "int8" else float("nan"))
         self.enqueue(self.sets - 1)
-        rows = torch.linspace(0, x.shape[0] - 1, CHECKED_ROWS, device="cuda").long()
+        rows = torch.linspace(0, y.shape[-2] - 1, CHECKED_ROWS, device="cuda").long()
         # A float8 tensor can't be indexed, its bytes can.
-        picked = x.view(torch.uint8)[rows].view(x.dtype) if self._dtype == "fp8" else x[rows]
-        reference = picked.double() @ wt.double()
-        if self._dtype == "fp8":
+        picked = a.view(torch.uint8)[rows].view(a.dtype) if self._fp8 else a[..., rows, :]
+        reference = picked.double() @ b.double()
+        if self._fp8:
             reference *= self._scale.double() ** 2
-        tolerance = GEMM_TOLERANCE.get(self._dtype, DEFAULT_GEMM_TOLERANCE)
-        return error_of(torch, y[rows], reference), tolerance, "double, 64 rows"
+        return error_of(torch, y[..., rows, :], reference), self._tolerance(), "double, 64 rows"
 
 
 class AttentionJob:

@@ -27,6 +27,8 @@ constexpr Rule kRules[] = {
     {"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", is_on, nullptr, "the device is prepared for core dumps"},
     {"NVIDIA_TF32_OVERRIDE", is_zero, "tf32", "NVIDIA's libraries compute in FP32 instead"},
     {"NVIDIA_TF32_OVERRIDE", is_on, "fp32", "NVIDIA's libraries compute in TF32 instead"},
+    {"CUBLAS_EMULATE_DOUBLE_PRECISION", is_on, "fp64",
+     "cuBLAS may compute FP64 from INT8 products instead"},
     {"CUBLASLT_LOG_LEVEL", is_on, nullptr, "cuBLASLt writes a log at every call"},
     {"CUBLAS_LOGINFO_DBG", is_on, nullptr, "cuBLAS writes a log at every call"},
     {"CUDNN_LOGLEVEL_DBG", is_on, nullptr, "cuDNN writes a log at every call"},

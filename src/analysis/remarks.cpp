@@ -64,8 +64,8 @@ class Remarks {
     }
     if (warned("W_ABOVE_DATASHEET") && peak.datasheet_pct) {
       const auto assumed = datasheet_clock_mhz(device_, peak.dtype);
-      say("above the datasheet's {:.1f} TFLOP/s{}{}",
-          datasheet_tflops(device_, peak.dtype).value_or(0),
+      say("above the datasheet's {:.1f} {}{}{}", datasheet_tflops(device_, peak.dtype).value_or(0),
+          peak.dtype == "int8" ? "TOP/s" : "TFLOP/s",
           assumed ? fmt::format(", which stands for {:.0f} MHz", *assumed) : std::string(),
           clock_text());
     }

@@ -33,14 +33,15 @@ struct Name {
   Dtype dtype;
   std::string_view text;
 };
-constexpr std::array<Name, 8> kNames{{{Dtype::fp64, "fp64"},
+constexpr std::array<Name, 9> kNames{{{Dtype::fp64, "fp64"},
                                       {Dtype::fp32, "fp32"},
                                       {Dtype::tf32, "tf32"},
                                       {Dtype::fp16, "fp16"},
                                       {Dtype::bf16, "bf16"},
                                       {Dtype::fp8_e4m3, "fp8"},
                                       {Dtype::fp8_e5m2, "fp8_e5m2"},
-                                      {Dtype::int8, "int8"}}};
+                                      {Dtype::int8, "int8"},
+                                      {Dtype::int32, "int32"}}};
 
 constexpr std::uint32_t kSign = 0x80000000u;
 
@@ -109,6 +110,12 @@ float round_int8(float value) {
   return std::fmin(127.f, std::fmax(-128.f, std::nearbyint(value)));
 }
 
+float round_int32(float value) {
+  if (std::isnan(value)) return value;
+  // The largest FP32 below 2^31.
+  return std::fmin(2147483520.f, std::fmax(-2147483648.f, std::nearbyint(value)));
+}
+
 [[noreturn]] void no_pattern(Dtype dtype) {
   throw Error("E_DTYPE", "no 32-bit pattern for " + std::string(to_string(dtype)));
 }
@@ -138,6 +145,7 @@ std::size_t storage_bytes(Dtype dtype) {
       return 8;
     case Dtype::fp32:
     case Dtype::tf32:
+    case Dtype::int32:
       return 4;
     case Dtype::fp16:
     case Dtype::bf16:
@@ -170,6 +178,7 @@ double unit_roundoff(Dtype dtype) {
     case Dtype::fp8_e5m2:
       return 0x1p-3;
     case Dtype::int8:
+    case Dtype::int32:
       return 0;  // integers: exact
   }
   return 0;
@@ -192,6 +201,8 @@ float round_to(Dtype dtype, float value) {
       return round_format(kE5m2, value);
     case Dtype::int8:
       return round_int8(value);
+    case Dtype::int32:
+      return round_int32(value);
   }
   return value;
 }
@@ -214,6 +225,8 @@ std::uint32_t encode(Dtype dtype, float value) {
     case Dtype::int8:
       return std::isnan(rounded) ? 0u
                                  : static_cast<std::uint32_t>(static_cast<int>(rounded)) & 0xffu;
+    case Dtype::int32:
+      return std::isnan(rounded) ? 0u : static_cast<std::uint32_t>(static_cast<int>(rounded));
     case Dtype::fp64:
       break;
   }
@@ -235,6 +248,8 @@ float decode(Dtype dtype, std::uint32_t bits) {
       return unpack(kE5m2, 5, true, bits);
     case Dtype::int8:
       return static_cast<float>(static_cast<std::int8_t>(bits & 0xffu));
+    case Dtype::int32:
+      return static_cast<float>(static_cast<std::int32_t>(bits));
     case Dtype::fp64:
       break;
   }

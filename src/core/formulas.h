@@ -11,10 +11,11 @@
 
 namespace gpubench {
 
-/// C[m][n] = A[m][k] B[k][n]: 2mnk FLOP, epilogue not counted ("gemm:2mnk"). Element sizes in
-/// bytes.
+/// C[m][n] = A[m][k] B[k][n]: 2mnk FLOP, epilogue not counted ("gemm:2mnk"), or that for each
+/// matrix of a batch ("gemm:2mnk*batch"). Integer multiply-adds count alike, 2 operations each.
+/// Element sizes in bytes; one bias serves the whole batch.
 Work gemm_work(std::int64_t m, std::int64_t n, std::int64_t k, std::size_t in_bytes,
-               std::size_t out_bytes, std::size_t bias_bytes);
+               std::size_t out_bytes, std::size_t bias_bytes, std::int64_t batch = 1);
 
 struct AttentionSizes {
   std::int64_t batch = 1, heads = 1, kv_heads = 1, seq = 1, seq_kv = 1, head_dim = 1;

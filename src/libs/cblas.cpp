@@ -66,7 +66,8 @@ void choose_openblas_core() {
 
 CblasApi::CblasApi(SharedLibrary library)
     : library_(std::move(library)),
-      sgemm_(library_.symbol<SgemmFn>("cblas_sgemm")),
+      sgemm_(library_.symbol<GemmFn<float>>("cblas_sgemm")),
+      dgemm_(library_.symbol<GemmFn<double>>("cblas_dgemm")),
       name_(name_of(library_.soname())),
       version_(version_of(library_)) {
   for (const char* name :
@@ -79,6 +80,13 @@ void CblasApi::sgemm(Transpose trans_a, Transpose trans_b, std::size_t m, std::s
                      std::size_t k, float alpha, const float* a, std::size_t lda, const float* b,
                      std::size_t ldb, float beta, float* c, std::size_t ldc) const {
   sgemm_(kRowMajor, trans_a, trans_b, to_int(m), to_int(n), to_int(k), alpha, a, to_int(lda), b,
+         to_int(ldb), beta, c, to_int(ldc));
+}
+
+void CblasApi::dgemm(Transpose trans_a, Transpose trans_b, std::size_t m, std::size_t n,
+                     std::size_t k, double alpha, const double* a, std::size_t lda, const double* b,
+                     std::size_t ldb, double beta, double* c, std::size_t ldc) const {
+  dgemm_(kRowMajor, trans_a, trans_b, to_int(m), to_int(n), to_int(k), alpha, a, to_int(lda), b,
          to_int(ldb), beta, c, to_int(ldc));
 }
 

@@ -24,7 +24,7 @@ class CblasApi {
   enum Order : int { kRowMajor = 101, kColMajor = 102 };
   enum Transpose : int { kNoTrans = 111, kTrans = 112 };
 
-  /// Throws LibraryError E_SYMBOL where the library has no cblas_sgemm.
+  /// Throws LibraryError E_SYMBOL where the library has no cblas_sgemm or cblas_dgemm.
   explicit CblasApi(SharedLibrary library);
 
   /// Row-major C[m][n] = alpha op(A)[m][k] op(B)[k][n] + beta C. Throws ConfigError for sizes
@@ -32,6 +32,10 @@ class CblasApi {
   void sgemm(Transpose trans_a, Transpose trans_b, std::size_t m, std::size_t n, std::size_t k,
              float alpha, const float* a, std::size_t lda, const float* b, std::size_t ldb,
              float beta, float* c, std::size_t ldc) const;
+  /// The same in FP64.
+  void dgemm(Transpose trans_a, Transpose trans_b, std::size_t m, std::size_t n, std::size_t k,
+             double alpha, const double* a, std::size_t lda, const double* b, std::size_t ldb,
+             double beta, double* c, std::size_t ldc) const;
   /// Does nothing where the library has no such call.
   void set_num_threads(int threads) const;
 
@@ -40,13 +44,15 @@ class CblasApi {
   const std::string& path() const { return library_.path(); }
 
  private:
-  using SgemmFn = void (*)(int order, int trans_a, int trans_b, int m, int n, int k, float alpha,
-                           const float* a, int lda, const float* b, int ldb, float beta, float* c,
-                           int ldc);
+  template <class Real>
+  using GemmFn = void (*)(int order, int trans_a, int trans_b, int m, int n, int k, Real alpha,
+                          const Real* a, int lda, const Real* b, int ldb, Real beta, Real* c,
+                          int ldc);
   using SetThreadsFn = void (*)(int);
 
   SharedLibrary library_;
-  SgemmFn sgemm_;
+  GemmFn<float> sgemm_;
+  GemmFn<double> dgemm_;
   SetThreadsFn set_threads_ = nullptr;
   std::string name_, version_;
 };

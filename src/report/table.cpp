@@ -50,8 +50,11 @@ std::string rate_text(const Result& result) {
     return rate_number(*rate.gb_per_s) + " GB/s";
   }
   if (!rate.tflops) return {};
-  return *rate.tflops < 1 ? rate_number(*rate.tflops * 1e3) + " GFLOP/s"
-                          : rate_number(*rate.tflops) + " TFLOP/s";
+  const auto dtype = result.params.find("dtype");
+  const bool integer = dtype != result.params.end() && dtype->second == "int8";
+  return (*rate.tflops < 1 ? rate_number(*rate.tflops * 1e3) + " G"
+                           : rate_number(*rate.tflops) + " T") +
+         (integer ? "OP/s" : "FLOP/s");
 }
 
 /// Where memory binds, its percentage says more than the tensor cores'.

@@ -91,9 +91,9 @@ class Cases(unittest.TestCase):
 
     def test_default_list_and_filter(self):
         ids = [case.id for case in peer_cases.default_cases()]
-        self.assertEqual((len(ids), len(set(ids))), (40, 40))
+        self.assertEqual((len(ids), len(set(ids))), (48, 48))
         self.assertEqual(len(peer_cases.default_cases("ops/attention*backward*")), 7)
-        self.assertEqual(len(peer_cases.default_cases("8192")), 9)
+        self.assertEqual(len(peer_cases.default_cases("8192")), 11)
         self.assertEqual([case.id for case in peer_cases.default_cases("*kv_heads*")], [
             "ops/attention?batch=2&causal=1&heads=32&kv_heads=8",
             "ops/attention?batch=2&causal=1&heads=32&kv_heads=8&pass=backward",
@@ -101,6 +101,11 @@ class Cases(unittest.TestCase):
             "ops/attention?batch=2&heads=32&kv_heads=8&seq=1024&seq_kv=8192"])
         self.assertEqual([case.id for case in peer_cases.default_cases("ops/gemm?dtype=tf32")],
                          ["ops/gemm?dtype=tf32"])
+        self.assertEqual([case.id for case in peer_cases.gemm_cases()][-8:], [
+            "ops/gemm?dtype=fp64", "ops/gemm?dtype=int8&k=8192&m=8192&n=8192",
+            "ops/gemm?dtype=fp8_e5m2&k=8192&m=8192&n=8192", "ops/gemm?layout=nn", "ops/gemm?layout=nt",
+            "ops/gemm?layout=tt", "ops/gemm?batch=64&k=1024&m=1024&n=1024",
+            "ops/gemm?batch=64&dtype=tf32&k=1024&m=1024&n=1024"])
         self.assertEqual(peer_cases.default_cases("nothing"), [])
         convolutions = [case.id for case in peer_cases.default_cases("ops/conv*")]
         self.assertEqual(len(convolutions), 14)
@@ -109,6 +114,12 @@ class Cases(unittest.TestCase):
 
     def test_work(self):
         self.assertEqual(peer_cases.gemm_work(2, 3, 5, "fp8"), {"flops": 60.0, "bytes": 10 + 15 + 12.0})
+        for dtype, in_bytes, out_bytes in (("fp64", 8, 8), ("int8", 1, 4), ("fp8_e5m2", 1, 2), ("tf32", 4, 4)):
+            found, rule = peer_cases.work_of(Case("ops/gemm", m=2, n=3, k=5, batch=7, dtype=dtype))
+            self.assertEqual(found["flops"], 7 * 60.0)
+            self.assertEqual(found["bytes"], 7.0 * (in_bytes * (10 + 15) + out_bytes * 6))
+            self.assertEqual(rule, "gemm:2mnk*batch")
+        self.assertEqual(peer_cases.work_of(Case("ops/gemm"))[1], "gemm:2mnk")
 
     def test_attention_work(self):
         # Brute force over the kept positions.

@@ -40,6 +40,12 @@ TEST(Environment, TheTf32OverrideConcernsWhatItChanges) {
   EXPECT_TRUE(said({{"NVIDIA_TF32_OVERRIDE", "1"}}, "tf32").empty());
 }
 
+TEST(Environment, EmulatedFp64ConcernsFp64) {
+  EXPECT_EQ(said({{"CUBLAS_EMULATE_DOUBLE_PRECISION", "1"}}, "fp64").size(), 1u);
+  EXPECT_TRUE(said({{"CUBLAS_EMULATE_DOUBLE_PRECISION", "1"}}, "fp32").empty());
+  EXPECT_TRUE(said({{"CUBLAS_EMULATE_DOUBLE_PRECISION", "0"}}, "fp64").empty());
+}
+
 TEST(Environment, NcclConcernsCommunication) {
   EXPECT_TRUE(said({{"NCCL_P2P_DISABLE", "1"}}).empty());
   EXPECT_EQ(said({{"NCCL_P2P_DISABLE", "1"}}, "fp32", "comm/all_reduce").size(), 1u);

@@ -53,6 +53,14 @@ TEST(Remarks, FaultsComeFirstAndSayNotToUseTheNumber) {
   EXPECT_TRUE(says(sentences, "above the datasheet's 989.4 TFLOP/s, which stands for 1830 MHz"));
 }
 
+TEST(Remarks, Int8IsCountedInOperations) {
+  ReportDevice device = sample_h200();
+  device.match.spec->dense_tflops["int8"] = 1000;
+  Result result = sample_gemm(1100, 1980);
+  result.peak.dtype = "int8";
+  EXPECT_TRUE(says(said(result, device), "above the datasheet's 1000.0 TOP/s"));
+}
+
 TEST(Remarks, ErrorsAndNeighboursOfTheCard) {
   Result result = sample_gemm(700);
   result.telemetry->errors = {{"ecc_corrected", 0}, {"pcie_replays", 0}, {"remapped_rows", 0}};

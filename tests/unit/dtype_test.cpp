@@ -149,6 +149,17 @@ TEST(Dtype, Int8Patterns) {
   EXPECT_EQ(round_to(Dtype::int8, -kInfinity), -128.f);
 }
 
+TEST(Dtype, Int32Patterns) {
+  for (const int value : {0, 1, -1, 16777216, -16777216, 1 << 30}) {
+    EXPECT_EQ(encode(Dtype::int32, static_cast<float>(value)), static_cast<std::uint32_t>(value));
+    EXPECT_EQ(decode(Dtype::int32, static_cast<std::uint32_t>(value)), static_cast<float>(value));
+  }
+  EXPECT_EQ(round_to(Dtype::int32, -2.5f), -2.f);
+  EXPECT_EQ(encode(Dtype::int32, kInfinity), 0x7fffff80u);
+  EXPECT_EQ(encode(Dtype::int32, -kInfinity), 0x80000000u);
+  EXPECT_EQ(unit_roundoff(Dtype::int32), 0);
+}
+
 TEST(Dtype, RoundsRandomFloatsLikeTheSlowMethod) {
   std::mt19937 random(7);
   for (const Facts& facts : kFacts) {
@@ -219,7 +230,7 @@ TEST(Dtype, UnitRoundoffIsTheWorstRelativeError) {
 
 TEST(Dtype, Names) {
   for (const Dtype dtype : {Dtype::fp64, Dtype::fp32, Dtype::tf32, Dtype::fp16, Dtype::bf16,
-                            Dtype::fp8_e4m3, Dtype::fp8_e5m2, Dtype::int8}) {
+                            Dtype::fp8_e4m3, Dtype::fp8_e5m2, Dtype::int8, Dtype::int32}) {
     EXPECT_EQ(parse_dtype(to_string(dtype)), dtype);
   }
   EXPECT_EQ(to_string(Dtype::fp8_e4m3), "fp8");

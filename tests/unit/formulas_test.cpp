@@ -22,6 +22,18 @@ TEST(GemmWork, CountsMultiplyAdds) {
   EXPECT_EQ(work.flop_rule, "gemm:2mnk");
 }
 
+TEST(GemmWork, CountsEveryMatrixOfABatch) {
+  double counted = 0;
+  for (int matrix = 0; matrix < 4; ++matrix)
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 5; ++j)
+        for (int l = 0; l < 7; ++l) counted += 2;
+  const Work work = gemm_work(3, 5, 7, 2, 4, 8, 4);
+  EXPECT_EQ(work.flops, counted);
+  EXPECT_EQ(work.bytes, 4 * ((3 * 7 + 7 * 5) * 2 + 3 * 5 * 4) + 5 * 8);  // one bias for all
+  EXPECT_EQ(work.flop_rule, "gemm:2mnk*batch");
+}
+
 TEST(GemmWork, LargeSizesDoNotWrap) {
   EXPECT_EQ(gemm_work(1 << 30, 1 << 30, 1 << 30, 1, 1, 0).flops, 0x1p91);
 }

@@ -163,6 +163,16 @@ TEST_F(CblasTest, MultipliesRowMajor) {
   EXPECT_EQ(d, (std::vector<float>{6, 12, 15, 24}));
 }
 
+TEST_F(CblasTest, MultipliesInFp64) {
+  const double tiny = 0x1p-40;                    // lost in FP32 beside 1
+  const std::vector<double> a = {1, tiny, 3, 4};  // 2 x 2
+  const std::vector<double> bt = {1, 1, 0, 2};    // B is {{1, 0}, {1, 2}}
+  std::vector<double> c(4, -1);
+  cblas().dgemm(CblasApi::kNoTrans, CblasApi::kTrans, 2, 2, 2, 2.0, a.data(), 2, bt.data(), 2, 0.0,
+                c.data(), 2);
+  EXPECT_EQ(c, (std::vector<double>{2 + 2 * tiny, 4 * tiny, 14, 16}));
+}
+
 TEST_F(CblasTest, SaysWhatItIs) {
   EXPECT_TRUE((std::set<std::string>{"OpenBLAS", "MKL", "BLIS"}.count(cblas().name())))
       << cblas().name();

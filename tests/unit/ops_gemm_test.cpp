@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <optional>
@@ -16,7 +17,8 @@
 namespace gpubench {
 namespace {
 
-constexpr Dtype kTypes[] = {Dtype::fp32, Dtype::tf32, Dtype::fp16, Dtype::bf16, Dtype::fp8_e4m3};
+constexpr Dtype kTypes[] = {Dtype::fp64, Dtype::fp32,     Dtype::tf32,     Dtype::fp16,
+                            Dtype::bf16, Dtype::fp8_e4m3, Dtype::fp8_e5m2, Dtype::int8};
 constexpr double kSampled = 0;  // full_check_flops of no product: all are sampled
 
 GemmProblem odd_problem(Dtype dtype) { return {.m = 67, .n = 131, .k = 45, .dtype = dtype}; }
@@ -47,6 +49,7 @@ TEST_F(GemmOnCpu, EveryTypeLayoutAndEpilogueIsRight) {
           problem.a_k_contiguous = a_k;
           problem.b_k_contiguous = b_k;
           problem.epilogue = epilogue;
+          if (!gemm_support(problem).ok) continue;  // INT8 has no epilogue
           const Check full = verify(problem), sampled = verify(problem, kSampled);
           EXPECT_TRUE(full.passed) << to_string(dtype) << a_k << b_k << ": " << full.detail;
           EXPECT_TRUE(sampled.passed) << to_string(dtype) << a_k << b_k << ": " << sampled.detail;
@@ -64,9 +67,32 @@ TEST_F(GemmOnCpu, EveryPlantedFaultIsFoundInFullAndSampledChecks) {
       EXPECT_FALSE(verify(problem).passed) << to_string(dtype) << to_string(fault);
       EXPECT_FALSE(verify(problem, kSampled).passed) << to_string(dtype) << to_string(fault);
       problem.m = problem.n = problem.k;  // equal sizes: the operands really change places
-      problem.epilogue = Epilogue::bias;
+      if (dtype != Dtype::int8) problem.epilogue = Epilogue::bias;
       EXPECT_FALSE(verify(problem).passed) << to_string(dtype) << to_string(fault);
       EXPECT_FALSE(verify(problem, kSampled).passed) << to_string(dtype) << to_string(fault);
+    }
+  }
+}
+
+TEST_F(GemmOnCpu, OddSizesAndBatchesAreRightAndTheirFaultsAreFound) {
+  for (const Dtype dtype : kTypes) {
+    for (const auto& [m, n, k, batch] : {std::array<std::int64_t, 4>{1, 3, 1025, 1},
+                                         {3, 1, 7, 5},
+                                         {1, 1, 1, 1},
+                                         {66, 65, 67, 3}}) {
+      const GemmProblem problem{.m = m, .n = n, .k = k, .batch = batch, .dtype = dtype};
+      for (const double full : {kSampled, 1e15}) {
+        bench.conditions.fault = Fault::none;
+        const Check check = verify(problem, full);
+        EXPECT_TRUE(check.passed) << to_string(dtype) << m << " " << batch << check.detail;
+        for (const Fault fault : kAllFaults) {
+          // A matrix of one element stays what it is when shifted.
+          if (fault == Fault::swapped_operands && m * n * k == 1) continue;
+          bench.conditions.fault = fault;
+          EXPECT_FALSE(verify(problem, full).passed)
+              << to_string(dtype) << m << " " << batch << to_string(fault);
+        }
+      }
     }
   }
 }
@@ -75,6 +101,8 @@ TEST_F(GemmOnCpu, CheckSaysHowItWasDone) {
   GemmProblem problem = odd_problem(Dtype::fp32);
   EXPECT_EQ(verify(problem).reference, "double on the host, every element");
   EXPECT_NE(verify(problem, kSampled).reference.find("projection"), std::string::npos);
+  EXPECT_EQ(verify(odd_problem(Dtype::fp64)).reference,
+            "twice FP64's precision on the host, every element");
   problem.epilogue = Epilogue::bias_gelu;  // no projection sees through GELU
   EXPECT_EQ(verify(problem, kSampled).reference, "double on the host, every element");
 }
@@ -94,15 +122,15 @@ TEST_F(GemmOnCpu, InfoTellsEmulationAndTheWorkloadCounts) {
 
 /// The reference itself, against three loops written from the definition of the layout letters.
 TEST(GemmReferenceOnCpu, MatchesTheDefinition) {
-  constexpr std::int64_t m = 5, n = 7, k = 3;
-  std::vector<float> a(m * k), b(k * n), bias(n), out(m * n);
+  constexpr std::int64_t m = 5, n = 7, k = 3, batch = 2;
+  std::vector<float> a(batch * m * k), b(batch * k * n), bias(n), out(batch * m * n);
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i) - 6.f;
   for (std::size_t i = 0; i < b.size(); ++i) b[i] = 0.25f * static_cast<float>(i * i % 11) - 1.f;
   for (std::size_t i = 0; i < bias.size(); ++i) bias[i] = static_cast<float>(i);
   TestBench bench(make_cpu_device());
   Context context = bench.context();
   for (const std::string layout : {"tn", "tt", "nn", "nt"}) {
-    GemmProblem problem{.m = m, .n = n, .k = k, .dtype = Dtype::fp32};
+    GemmProblem problem{.m = m, .n = n, .k = k, .batch = batch, .dtype = Dtype::fp32};
     problem.a_k_contiguous = layout[0] == 't';
     problem.b_k_contiguous = layout[1] == 'n';
     problem.epilogue = Epilogue::bias_gelu;
@@ -110,18 +138,20 @@ TEST(GemmReferenceOnCpu, MatchesTheDefinition) {
     const std::vector<void*> operands{a.data(), b.data(), bias.data(), nullptr};
     float* reference = out.data();
     checks.reference(*bench.stream, operands, {&reference, 1});
-    for (std::int64_t row = 0; row < m; ++row) {
+    for (std::int64_t index = 0; index < batch * m; ++index) {
+      const std::int64_t matrix = index / m, row = index % m;
       for (std::int64_t column = 0; column < n; ++column) {
         double sum = bias[static_cast<std::size_t>(column)];
         for (std::int64_t i = 0; i < k; ++i) {
-          const auto at_a = static_cast<std::size_t>(layout[0] == 't' ? row * k + i : i * m + row);
-          const auto at_b =
-              static_cast<std::size_t>(layout[1] == 'n' ? column * k + i : i * n + column);
+          const auto at_a = static_cast<std::size_t>(
+              matrix * m * k + (layout[0] == 't' ? row * k + i : i * m + row));
+          const auto at_b = static_cast<std::size_t>(
+              matrix * k * n + (layout[1] == 'n' ? column * k + i : i * n + column));
           sum += static_cast<double>(a[at_a]) * static_cast<double>(b[at_b]);
         }
         const double tanh_of = 0.7978845608028654 * (sum + 0.044715 * sum * sum * sum);
         const double wanted = 0.5 * sum * (1 + std::tanh(tanh_of));
-        EXPECT_NEAR(out[static_cast<std::size_t>(row * n + column)], wanted, 1e-5) << layout;
+        EXPECT_NEAR(out[static_cast<std::size_t>(index * n + column)], wanted, 1e-5) << layout;
       }
     }
   }
@@ -174,8 +204,10 @@ TEST(GemmTolerance, IsTightEnoughForEachType) {
     problem.fast_accum = fast;
     return gemm_tolerance(problem);
   };
-  EXPECT_LT(tolerance(Dtype::fp32, true), 1e-4);  // TF32 rounding of the inputs would be 1e-3
-  EXPECT_LT(tolerance(Dtype::tf32, true), 5e-3);  // FP32 data, cut by the tensor core
+  EXPECT_EQ(tolerance(Dtype::int8, true), 0);
+  EXPECT_LT(tolerance(Dtype::fp64, true), 1e-13);  // FP32 operands would give 1e-7
+  EXPECT_LT(tolerance(Dtype::fp32, true), 1e-4);   // TF32 rounding of the inputs would be 1e-3
+  EXPECT_LT(tolerance(Dtype::tf32, true), 5e-3);   // FP32 data, cut by the tensor core
   EXPECT_LT(tolerance(Dtype::fp16, true), 2e-3);
   EXPECT_LT(tolerance(Dtype::bf16, true), 1e-2);
   EXPECT_LT(tolerance(Dtype::fp8_e4m3, true), 5e-2);

@@ -108,6 +108,37 @@ TEST_F(OnCpu, ValuesAreRoundedToTheirType) {
   }
 }
 
+TEST_F(OnCpu, Fp64DataAreTheFp32DataWithLowBits) {
+  const Operand narrow{.count = 1003, .scale = 1.5};
+  Operand wide = narrow;
+  wide.dtype = Dtype::fp64;
+  for (const DataDist data :
+       {DataDist::normal, DataDist::uniform, DataDist::ones, DataDist::zeros}) {
+    const std::vector<float> near = filled(narrow, data, 3, 2);
+    std::vector<double> values(wide.count);
+    fill_operand(*bench.device, *bench.stream, values.data(), wide, data, 3, 2);
+    std::size_t exact = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      ASSERT_NEAR(values[i], near[i], 0x1p-22 * std::fabs(static_cast<double>(near[i]))) << i;
+      exact += static_cast<double>(static_cast<float>(values[i])) == values[i];
+    }
+    const bool random = data == DataDist::normal || data == DataDist::uniform;
+    EXPECT_EQ(exact, random ? 0 : values.size());
+  }
+}
+
+TEST(Operands, Fp64AndInt32KeepTheirTypeAndAreComparedInFp64) {
+  for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda}) {
+    EXPECT_EQ(storage_dtype(kind, Dtype::fp64), Dtype::fp64);
+    EXPECT_EQ(storage_dtype(kind, Dtype::int32), Dtype::int32);
+  }
+  EXPECT_EQ(storage_dtype(DeviceKind::cpu, Dtype::int8), Dtype::fp32);
+  EXPECT_EQ(reference_dtype(Dtype::fp64), Dtype::fp64);
+  EXPECT_EQ(reference_dtype(Dtype::int32), Dtype::fp64);
+  EXPECT_EQ(reference_dtype(Dtype::int8), Dtype::fp32);
+  EXPECT_EQ(reference_dtype(Dtype::bf16), Dtype::fp32);
+}
+
 TEST(Operands, PoisonIsNanInEveryFloatingType) {
   for (const Dtype dtype : kStored) {
     const std::size_t bytes = storage_bytes(storage_dtype(DeviceKind::cuda, dtype));
@@ -182,6 +213,31 @@ TEST_F(Compare, ZeroReferenceAcceptsOnlyZero) {
   EXPECT_FALSE(check({0.f, 1e-30f}, {0.f, 0.f}, 1e-3).passed);
 }
 
+TEST_F(Compare, Fp64AndInt32AreComparedToTheirLastBit) {
+  const auto check_wide = [&](const void* out, Dtype dtype, const std::vector<double>& reference,
+                              double tolerance) {
+    const Operand operand{.name = "out",
+                          .role = Role::output,
+                          .dtype = dtype,
+                          .count = reference.size(),
+                          .tolerance = tolerance};
+    return compare_with_reference(*bench.device, *bench.stream, out, operand, reference.data());
+  };
+  const std::vector<double> wanted{1.0, -3.0};
+  std::vector<double> out{1.0, -3.0 - 0x1p-51};
+  EXPECT_TRUE(check_wide(out.data(), Dtype::fp64, wanted, 1e-15).passed);
+  EXPECT_FALSE(check_wide(out.data(), Dtype::fp64, wanted, 1e-17).passed);
+  out[0] = std::nan("");
+  EXPECT_FALSE(check_wide(out.data(), Dtype::fp64, wanted, 1).passed);
+  const std::vector<double> sums{2147483647.0, -2147483648.0};
+  std::vector<std::int32_t> integers{2147483647, std::numeric_limits<std::int32_t>::min()};
+  EXPECT_TRUE(check_wide(integers.data(), Dtype::int32, sums, 0).passed);
+  integers[0] -= 1;
+  const Check off = check_wide(integers.data(), Dtype::int32, sums, 0);
+  EXPECT_FALSE(off.passed);
+  EXPECT_NE(off.detail.find("2147483646 instead of 2147483647"), std::string::npos) << off.detail;
+}
+
 TEST_F(Compare, NonFiniteFailsOnEitherSide) {
   const float nan = std::nanf(""), infinity = std::numeric_limits<float>::infinity();
   for (const float bad : {nan, infinity, -infinity}) {
@@ -232,6 +288,16 @@ OpJobSpec sum_spec(std::size_t count) {
                        std::vector<void*>{operands[0], operands[1], references[0]}, references[0]);
   };
   return spec;
+}
+
+TEST_F(OnCpu, OpJobRefusesAReferenceOfAnotherTypeThanItsOutputs) {
+  Context context = bench.context();
+  OpJobSpec narrow_reference = sum_spec(10);
+  narrow_reference.operands[2].dtype = Dtype::fp64;
+  EXPECT_THROW(OpJob(context, std::move(narrow_reference)), Error);
+  OpJobSpec wide_reference = sum_spec(10);
+  wide_reference.wide_reference = [](Stream&, std::span<void* const>, std::span<double* const>) {};
+  EXPECT_THROW(OpJob(context, std::move(wide_reference)), Error);
 }
 
 TEST_F(OnCpu, OpJobVerifiesEverySetAndTellsWhatItTook) {

@@ -114,6 +114,14 @@ TEST(ResultTable, ShowsTheNumbersOfAnOkCase) {
   EXPECT_FALSE(holds(text, "default 700 W"));
 }
 
+TEST(ResultTable, Int8IsCountedInOperations) {
+  Result result = derived(sample_gemm(700, 1440));
+  result.params["dtype"] = "int8";
+  const std::string text = result_table(sample_report({result}));
+  EXPECT_TRUE(holds(text, "700.0 TOP/s")) << text;
+  EXPECT_FALSE(holds(text, "FLOP/s")) << text;
+}
+
 TEST(ResultTable, NamesTheDefaultLimitWhereItDiffersAndTheUnknownDevice) {
   ReportDevice device = sample_h200();
   device.info.power_limit_w = 500;

@@ -1,72 +1,143 @@
 // SPDX-License-Identifier: Apache-2.0
-// GEMM on the cpu device: operands are FP32 values rounded to their type, the product is FP32.
+// GEMM on the cpu device. FP64 is computed in FP64; for every other type operands are FP32 values
+// rounded to it and the product is FP32. INT8 products are exact all the same: see Int8Plan.
+#include <algorithm>
+
 #include "gpubench/error.h"
 #include "libs/cblas.h"
 #include "libs/libraries.h"
 #include "ops/gemm/epilogue.h"
 #include "ops/gemm/providers.h"
 #include "ops/support/parallel.h"
+#include "util/units.h"
 
 namespace gpubench {
 namespace {
 
-class CpuGemmPlan : public Plan {
+constexpr std::size_t kGrainElements = 1 << 15;
+
+std::size_t size(std::int64_t value) { return static_cast<std::size_t>(value); }
+
+/// One row-major product by the math library, of `depth` of the k from `begin` on.
+template <class Real>
+void multiply(const CblasApi& cblas, const GemmProblem& problem, Real alpha, const Real* a,
+              const Real* b, Real* c, std::size_t begin, std::size_t depth) {
+  const std::size_t m = size(problem.m), n = size(problem.n), k = size(problem.k);
+  const bool a_k = problem.a_k_contiguous, b_k = problem.b_k_contiguous;
+  const auto trans_a = a_k ? CblasApi::kNoTrans : CblasApi::kTrans;
+  const auto trans_b = b_k ? CblasApi::kTrans : CblasApi::kNoTrans;
+  a += a_k ? begin : begin * m;
+  b += b_k ? begin : begin * n;
+  if constexpr (sizeof(Real) == sizeof(double)) {
+    cblas.dgemm(trans_a, trans_b, m, n, depth, alpha, a, a_k ? k : m, b, b_k ? k : n, 0, c, n);
+  } else {
+    cblas.sgemm(trans_a, trans_b, m, n, depth, alpha, a, a_k ? k : m, b, b_k ? k : n, 0, c, n);
+  }
+}
+
+/// Floating types: `Real` is what the operands are stored as.
+template <class Real>
+class FloatPlan : public Plan {
  public:
-  CpuGemmPlan(const CblasApi& cblas, const GemmProblem& problem)
-      : cblas_(cblas), problem_(problem) {}
+  FloatPlan(const CblasApi& cblas, const GemmProblem& problem) : cblas_(cblas), problem_(problem) {}
 
   std::size_t workspace_bytes() const override { return 0; }
-  std::string algorithm() const override { return cblas_.name() + " sgemm"; }
+  std::string algorithm() const override {
+    return cblas_.name() + (sizeof(Real) == sizeof(double) ? " dgemm" : " sgemm");
+  }
 
   void run(Stream&, std::span<void* const> operands, void*) override {
-    const auto m = static_cast<std::size_t>(problem_.m), n = static_cast<std::size_t>(problem_.n);
-    const auto k = static_cast<std::size_t>(problem_.k);
-    const auto* a = static_cast<const float*>(operands[0]);
-    const auto* b = static_cast<const float*>(operands[1]);
-    auto* c = static_cast<float*>(operands.back());
+    const std::size_t m = size(problem_.m), n = size(problem_.n), k = size(problem_.k);
     const double dequant = dequant_scale(problem_.dtype);
-    cblas_.sgemm(problem_.a_k_contiguous ? CblasApi::kNoTrans : CblasApi::kTrans,
-                 problem_.b_k_contiguous ? CblasApi::kTrans : CblasApi::kNoTrans, m, n, k,
-                 static_cast<float>(dequant * dequant), a, problem_.a_k_contiguous ? k : m, b,
-                 problem_.b_k_contiguous ? k : n, 0.f, c, n);
+    const auto* a = static_cast<const Real*>(operands[0]);
+    const auto* b = static_cast<const Real*>(operands[1]);
     const bool has_bias = problem_.epilogue != Epilogue::none;
-    finish(c, has_bias ? static_cast<const float*>(operands[2]) : nullptr);
+    const auto* bias = has_bias ? static_cast<const Real*>(operands[2]) : nullptr;
+    auto* c = static_cast<Real*>(operands.back());
+    for (std::int64_t i = 0; i < problem_.batch; ++i, a += m * k, b += k * n, c += m * n) {
+      multiply(cblas_, problem_, static_cast<Real>(dequant * dequant), a, b, c, 0, k);
+      finish(c, bias);
+    }
   }
 
  private:
   /// Bias, GELU and the rounding to the output's type, over the whole of C.
-  void finish(float* c, const float* bias) const {
+  void finish(Real* c, const Real* bias) const {
     const Dtype out = output_dtype(problem_.dtype);
-    if (bias == nullptr && out == Dtype::fp32) return;
-    const auto n = static_cast<std::size_t>(problem_.n);
+    const bool rounds = out != Dtype::fp32 && out != Dtype::fp64;
+    if (bias == nullptr && !rounds) return;
+    const std::size_t n = size(problem_.n);
     const bool gelu = problem_.epilogue == Epilogue::bias_gelu;
-    constexpr std::size_t kGrainElements = 1 << 15;
-    parallel_for(static_cast<std::size_t>(problem_.m), kGrainElements / n + 1,
-                 [&](std::size_t begin, std::size_t end) {
-                   for (std::size_t i = begin * n; i < end * n; ++i) {
-                     float value = c[i];
-                     if (bias != nullptr) value += bias[i % n];
-                     if (gelu) value = gelu_tanh(value);
-                     c[i] = round_to(out, value);
-                   }
-                 });
+    parallel_for(size(problem_.m), kGrainElements / n + 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin * n; i < end * n; ++i) {
+        Real value = c[i];
+        if (bias != nullptr) value += bias[i % n];
+        if (gelu) value = gelu_tanh(value);
+        c[i] = rounds ? static_cast<Real>(round_to(out, static_cast<float>(value))) : value;
+      }
+    });
   }
 
   const CblasApi& cblas_;
   GemmProblem problem_;
 };
 
+/// INT8 through FP32, exactly: a product of two INT8 numbers is at most 2^14, so every partial sum
+/// of 2^10 of them, in any order, is an integer of at most 2^24, which FP32 holds. Slices of that
+/// depth are added in INT32.
+class Int8Plan : public Plan {
+ public:
+  Int8Plan(const CblasApi& cblas, const GemmProblem& problem) : cblas_(cblas), problem_(problem) {}
+
+  std::size_t workspace_bytes() const override { return cpu_gemm_workspace_bytes(problem_); }
+  std::string algorithm() const override {
+    return cblas_.name() + " sgemm in slices that FP32 sums exactly";
+  }
+
+  void run(Stream&, std::span<void* const> operands, void* workspace) override {
+    constexpr std::size_t kSlice = 1 << 10;
+    const std::size_t m = size(problem_.m), n = size(problem_.n), k = size(problem_.k);
+    const auto* a = static_cast<const float*>(operands[0]);
+    const auto* b = static_cast<const float*>(operands[1]);
+    auto* c = static_cast<std::int32_t*>(operands.back());
+    auto* slice = static_cast<float*>(workspace);
+    for (std::int64_t i = 0; i < problem_.batch; ++i, a += m * k, b += k * n, c += m * n) {
+      for (std::size_t begin = 0; begin < k; begin += kSlice) {
+        multiply(cblas_, problem_, 1.f, a, b, slice, begin, std::min(kSlice, k - begin));
+        parallel_for(m * n, kGrainElements, [&](std::size_t first, std::size_t last) {
+          for (std::size_t at = first; at < last; ++at) {
+            c[at] = (begin == 0 ? 0 : c[at]) + static_cast<std::int32_t>(slice[at]);
+          }
+        });
+      }
+    }
+  }
+
+ private:
+  const CblasApi& cblas_;
+  GemmProblem problem_;
+};
+
 }  // namespace
 
-Support cpu_gemm_supports(const DeviceInfo& device, const GemmProblem&) {
+Support cpu_gemm_supports(const DeviceInfo& device, const GemmProblem& problem) {
   if (device.kind != DeviceKind::cpu) {
     return Support::no("E_UNSUPPORTED_ARCH", "computes on the cpu device only (--device cpu)");
   }
-  return Support::yes();
+  return gemm_support(problem);
+}
+
+std::uint64_t cpu_gemm_workspace_bytes(const GemmProblem& problem) {
+  if (problem.dtype != Dtype::int8) return 0;
+  return checked_mul({static_cast<std::uint64_t>(problem.m), static_cast<std::uint64_t>(problem.n),
+                      sizeof(float)});
 }
 
 std::unique_ptr<Plan> cpu_gemm_plan(Context& context, const GemmProblem& problem) {
-  return std::make_unique<CpuGemmPlan>(context.libraries.cblas(), problem);
+  const CblasApi& cblas = context.libraries.cblas();
+  if (problem.dtype == Dtype::int8) return std::make_unique<Int8Plan>(cblas, problem);
+  if (problem.dtype == Dtype::fp64) return std::make_unique<FloatPlan<double>>(cblas, problem);
+  return std::make_unique<FloatPlan<float>>(cblas, problem);
 }
 
 }  // namespace gpubench

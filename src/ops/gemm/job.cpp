@@ -15,15 +15,23 @@ namespace {
 Work work_of(const GemmProblem& problem) {
   const std::size_t out_bytes = storage_bytes(output_dtype(problem.dtype));
   return gemm_work(problem.m, problem.n, problem.k, storage_bytes(problem.dtype), out_bytes,
-                   problem.epilogue == Epilogue::none ? 0 : out_bytes);
+                   problem.epilogue == Epilogue::none ? 0 : out_bytes, problem.batch);
 }
 
-JobInfo info_of(const GemmProblem& problem, std::string_view impl) {
+/// What products are summed in; TF32 is named for what its operands are cut to.
+std::string compute_type(Dtype dtype, bool emulated) {
+  if (dtype == Dtype::fp64) return "fp64";
+  if (emulated) return "fp32";
+  if (dtype == Dtype::int8) return "int32";
+  return dtype == Dtype::tf32 ? "tf32" : "fp32";
+}
+
+JobInfo info_of(const DeviceInfo& device, const GemmProblem& problem, std::string_view impl) {
   JobInfo info;
   info.impl = impl;
-  info.emulated = impl == "cpu" && problem.dtype != Dtype::fp32;
-  info.compute_type = problem.dtype == Dtype::tf32 && !info.emulated ? "tf32" : "fp32";
-  if (!info.emulated) info.peak_dtype = peak_key(problem.dtype);
+  info.emulated = impl == "cpu" && problem.dtype != Dtype::fp32 && problem.dtype != Dtype::fp64;
+  info.compute_type = compute_type(problem.dtype, info.emulated);
+  if (!info.emulated) info.peak_dtype = gemm_peak_key(device, problem.dtype);
   return info;
 }
 
@@ -38,10 +46,12 @@ std::unique_ptr<Job> make_gemm_job(Context& context, const GemmProblem& problem,
   spec.operands = gemm_operands(problem);
   spec.plan = provider.plan(context, problem);
   spec.work = work_of(problem);
-  spec.info = info_of(problem, provider.name);
+  spec.info = info_of(device, problem, provider.name);
   GemmVerification verification = gemm_verification(
-      context, problem, full_check_flops.value_or(default_full_check_flops(device.kind)));
+      context, problem,
+      full_check_flops.value_or(default_full_check_flops(device.kind, problem.dtype)));
   spec.reference = std::move(verification.reference);
+  spec.wide_reference = std::move(verification.wide_reference);
   spec.verify_set = std::move(verification.verify_set);
   spec.reference_name = std::move(verification.name);
   return std::make_unique<OpJob>(context, std::move(spec));
@@ -49,11 +59,12 @@ std::unique_ptr<Job> make_gemm_job(Context& context, const GemmProblem& problem,
 
 std::uint64_t gemm_footprint(const DeviceInfo& device, const Conditions& conditions,
                              const GemmProblem& problem) {
-  const double limit = default_full_check_flops(device.kind);
-  return checked_add({op_job_footprint(device, conditions, gemm_operands(problem),
-                                       gemm_checks_every_element(problem, limit)),
-                      gemm_verification_bytes(problem, limit),
-                      device.kind == DeviceKind::cuda ? kMostGemmWorkspace : 0});
+  const double limit = default_full_check_flops(device.kind, problem.dtype);
+  return checked_add(
+      {op_job_footprint(device, conditions, gemm_operands(problem),
+                        gemm_checks_every_element(problem, limit)),
+       gemm_verification_bytes(problem, limit),
+       device.kind == DeviceKind::cuda ? kMostGemmWorkspace : cpu_gemm_workspace_bytes(problem)});
 }
 
 }  // namespace gpubench

@@ -12,33 +12,49 @@ bool is_fp8(Dtype dtype) { return dtype == Dtype::fp8_e4m3 || dtype == Dtype::fp
 
 Dtype output_dtype(Dtype dtype) {
   if (is_fp8(dtype)) return Dtype::bf16;
+  if (dtype == Dtype::int8) return Dtype::int32;
   return dtype == Dtype::tf32 ? Dtype::fp32 : dtype;
+}
+
+Dtype a_dtype(Dtype dtype) { return dtype; }
+
+Dtype b_dtype(Dtype dtype) { return dtype == Dtype::fp8_e5m2 ? Dtype::fp8_e4m3 : dtype; }
+
+std::string_view gemm_peak_key(const DeviceInfo& device, Dtype dtype) {
+  // DMMA came with sm_80 and is in the data-centre parts alone, whose minor number is 0 or, for
+  // sm_103, 3.
+  const bool data_centre = device.cc_minor == 0 || device.cc_minor == 3;
+  const bool dmma = device.kind == DeviceKind::cuda && device.cc_major >= 8 &&
+                    device.cc_major <= 10 && data_centre;
+  return dtype == Dtype::fp64 && dmma ? "fp64_tensor" : peak_key(dtype);
 }
 
 double operand_scale(Dtype dtype) {
   // The normal generator ends at 5.77 standard deviations: 369 of E4M3's 448. A power of two, so
   // that scaling rounds nothing. Bounds the sums, too: 64 * 64 * sqrt(k) is far from overflow.
-  return is_fp8(dtype) ? 64.0 : 1.0;
+  if (is_fp8(dtype)) return 64.0;
+  return dtype == Dtype::int8 ? 22.0 : 1.0;  // 5.77 x 22 is 127
 }
 
-double dequant_scale(Dtype dtype) { return 1.0 / operand_scale(dtype); }
+double dequant_scale(Dtype dtype) { return is_fp8(dtype) ? 1.0 / operand_scale(dtype) : 1.0; }
 
 std::vector<Operand> gemm_operands(const GemmProblem& problem) {
-  const auto count = [](std::int64_t rows, std::int64_t columns) {
+  const auto count = [&](std::int64_t rows, std::int64_t columns) {
     return static_cast<std::size_t>(
-        checked_mul({static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns)}));
+        checked_mul({static_cast<std::uint64_t>(problem.batch), static_cast<std::uint64_t>(rows),
+                     static_cast<std::uint64_t>(columns)}));
   };
   const double scale = operand_scale(problem.dtype);
   const Dtype out = output_dtype(problem.dtype);
   std::vector<Operand> operands;
   operands.push_back({.name = "A",
                       .role = Role::input,
-                      .dtype = problem.dtype,
+                      .dtype = a_dtype(problem.dtype),
                       .count = count(problem.m, problem.k),
                       .scale = scale});
   operands.push_back({.name = "B",
                       .role = Role::input,
-                      .dtype = problem.dtype,
+                      .dtype = b_dtype(problem.dtype),
                       .count = count(problem.k, problem.n),
                       .scale = scale});
   if (problem.epilogue != Epilogue::none) {
@@ -46,7 +62,7 @@ std::vector<Operand> gemm_operands(const GemmProblem& problem) {
     operands.push_back({.name = "bias",
                         .role = Role::input,
                         .dtype = out,
-                        .count = count(1, problem.n),
+                        .count = static_cast<std::size_t>(problem.n),
                         .scale = std::sqrt(static_cast<double>(problem.k))});
   }
   operands.push_back({.name = "C",
@@ -55,6 +71,12 @@ std::vector<Operand> gemm_operands(const GemmProblem& problem) {
                       .count = count(problem.m, problem.n),
                       .tolerance = gemm_tolerance(problem)});
   return operands;
+}
+
+double fp64_sum_tolerance(double k) {
+  // As for FP32 below; on tensor cores, too, whose FP64 rounds each multiply-add.
+  const double fp64 = unit_roundoff(Dtype::fp64);
+  return 8 * fp64 * std::sqrt(k) + 8 * fp64;
 }
 
 double gemm_tolerance(const GemmProblem& problem) {
@@ -68,6 +90,10 @@ double gemm_tolerance(const GemmProblem& problem) {
   // linear in k.
   const double truncated = fp32 * k;
   switch (problem.dtype) {
+    case Dtype::fp64:
+      return output + fp64_sum_tolerance(k);
+    case Dtype::int8:
+      return 0;
     case Dtype::fp32:
       // Rounded additions wander as sqrt(k); the largest of 1e8 elements is at six standard
       // deviations.
@@ -88,6 +114,20 @@ double gemm_tolerance(const GemmProblem& problem) {
     default:
       return output + truncated;
   }
+}
+
+Support gemm_support(const GemmProblem& problem) {
+  if (problem.dtype != Dtype::int8) return Support::yes();
+  if (problem.epilogue != Epilogue::none) {
+    return Support::no("E_UNSUPPORTED_DTYPE",
+                       "INT8 products are written as INT32 and have no epilogue: epilogue=none");
+  }
+  if (problem.k > kMostInt8Products) {
+    return Support::no("E_UNSUPPORTED_SHAPE",
+                       "INT32 holds any sum of at most " + std::to_string(kMostInt8Products) +
+                           " INT8 products; k is " + std::to_string(problem.k));
+  }
+  return Support::yes();
 }
 
 Epilogue parse_epilogue(const std::string& text) {

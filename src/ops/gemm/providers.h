@@ -16,8 +16,10 @@ std::span<const Provider<GemmProblem>> gemm_providers();
 Support cublaslt_gemm_supports(const DeviceInfo& device, const GemmProblem& problem);
 std::unique_ptr<Plan> cublaslt_gemm_plan(Context& context, const GemmProblem& problem);
 
-/// The CPU math library's FP32 product on rounded operands, then the epilogue.
+/// The CPU math library: FP64 in FP64, every other type in FP32 on rounded operands, then the
+/// epilogue.
 Support cpu_gemm_supports(const DeviceInfo& device, const GemmProblem& problem);
 std::unique_ptr<Plan> cpu_gemm_plan(Context& context, const GemmProblem& problem);
+std::uint64_t cpu_gemm_workspace_bytes(const GemmProblem& problem);
 
 }  // namespace gpubench

@@ -13,8 +13,15 @@ namespace {
 
 /// Errors of a projection's elements add up at random, a wrong element does not: twice the
 /// tolerance of a single element leaves room for the extremes and stays far below what one wrong
-/// element makes.
-constexpr double kProjectionTolerance = 2;
+/// element makes. In FP64 the check's own sums, in double, err as much again. They do so, too,
+/// where the products are exact: an INT8 product wrong by one still is 1e5 times this.
+double projection_tolerance(const GemmProblem& problem) {
+  constexpr double kTimes = 2;
+  const double tolerance = problem.dtype == Dtype::int8
+                               ? fp64_sum_tolerance(static_cast<double>(problem.k))
+                               : gemm_tolerance(problem);
+  return kTimes * tolerance;
+}
 
 GemmCheckBackend checks_for(DeviceKind kind) {
 #if GPUBENCH_HAS_CUDA
@@ -31,11 +38,14 @@ GemmReference reference_problem(DeviceKind kind, const GemmProblem& problem,
   out.m = problem.m;
   out.n = problem.n;
   out.k = problem.k;
-  out.dtype = storage_dtype(kind, problem.dtype);
-  out.a = problem.a_k_contiguous ? MatrixView{operands[0], problem.k, 1}
-                                 : MatrixView{operands[0], 1, problem.m};
-  out.b = problem.b_k_contiguous ? MatrixView{operands[1], 1, problem.k}
-                                 : MatrixView{operands[1], problem.n, 1};
+  out.batch = problem.batch;
+  out.a_dtype = storage_dtype(kind, a_dtype(problem.dtype));
+  out.b_dtype = storage_dtype(kind, b_dtype(problem.dtype));
+  const std::int64_t a_elements = problem.m * problem.k, b_elements = problem.k * problem.n;
+  out.a = problem.a_k_contiguous ? MatrixView{operands[0], problem.k, 1, a_elements}
+                                 : MatrixView{operands[0], 1, problem.m, a_elements};
+  out.b = problem.b_k_contiguous ? MatrixView{operands[1], 1, problem.k, b_elements}
+                                 : MatrixView{operands[1], problem.n, 1, b_elements};
   if (problem.epilogue != Epilogue::none) out.bias = operands[2];
   out.bias_dtype = storage_dtype(kind, output_dtype(problem.dtype));
   out.alpha = dequant_scale(problem.dtype) * dequant_scale(problem.dtype);
@@ -48,12 +58,13 @@ struct SampledCheck {
       : device(on),
         problem(what),
         seed(with_seed),
-        projected_count(static_cast<std::size_t>(what.m * projection_groups(what.n))),
-        samples(static_cast<std::size_t>(sample_count(what.m, what.n))),
-        scratch(on, static_cast<std::size_t>((what.k + 1) * projection_groups(what.n)) *
-                        sizeof(double)),
-        given(on, std::max(projected_count, samples) * sizeof(float)),
-        wanted(on, std::max(projected_count, samples) * sizeof(float)) {}
+        projected_count(static_cast<std::size_t>(what.batch * what.m * projection_groups(what.n))),
+        samples(static_cast<std::size_t>(what.batch * sample_count(what.m, what.n))),
+        scratch(on,
+                static_cast<std::size_t>((what.batch * what.k + 1) * projection_groups(what.n)) *
+                    sizeof(double)),
+        given(on, std::max(projected_count, samples) * sizeof(double)),
+        wanted(on, std::max(projected_count, samples) * sizeof(double)) {}
 
   Check operator()(Stream& stream, std::span<void* const> operands) const {
     const DeviceKind kind = device.info().kind;
@@ -61,8 +72,8 @@ struct SampledCheck {
     const GemmReference reference = reference_problem(kind, problem, operands);
     const Dtype out = storage_dtype(kind, output_dtype(problem.dtype));
     const double tolerance = gemm_tolerance(problem);
-    auto* given_data = static_cast<float*>(given.data());
-    auto* wanted_data = static_cast<float*>(wanted.data());
+    auto* given_data = static_cast<double*>(given.data());
+    auto* wanted_data = static_cast<double*>(wanted.data());
 
     checks.samples(stream, reference, operands.back(), out, seed, given_data, wanted_data);
     Check sampled = compare(stream, "samples of C, one per tile", samples, tolerance);
@@ -70,7 +81,7 @@ struct SampledCheck {
     checks.projection(stream, reference, operands.back(), out, seed,
                       static_cast<double*>(scratch.data()), given_data, wanted_data);
     Check projected = compare(stream, "projection of C onto groups of columns", projected_count,
-                              kProjectionTolerance * tolerance);
+                              projection_tolerance(problem));
     // The samples' error is the comparable one: it means what it means for small products.
     return projected.passed ? sampled : projected;
   }
@@ -78,11 +89,10 @@ struct SampledCheck {
   Check compare(Stream& stream, const char* name, std::size_t count, double tolerance) const {
     const Operand operand{.name = name,
                           .role = Role::output,
-                          .dtype = Dtype::fp32,
+                          .dtype = Dtype::fp64,
                           .count = count,
                           .tolerance = tolerance};
-    return compare_with_reference(device, stream, given.data(), operand,
-                                  static_cast<const float*>(wanted.data()));
+    return compare_with_reference(device, stream, given.data(), operand, wanted.data());
   }
 
   Device& device;
@@ -94,22 +104,28 @@ struct SampledCheck {
 
 }  // namespace
 
-double default_full_check_flops(DeviceKind kind) { return kind == DeviceKind::cuda ? 2e12 : 8e9; }
+double default_full_check_flops(DeviceKind kind, Dtype dtype) {
+  const double in_double = kind == DeviceKind::cuda ? 2e12 : 8e9;
+  return dtype == Dtype::fp64 ? in_double / 10 : in_double;
+}
 
 bool gemm_checks_every_element(const GemmProblem& problem, double full_check_flops) {
-  const double flops = 2.0 * static_cast<double>(problem.m) * static_cast<double>(problem.n) *
-                       static_cast<double>(problem.k);
+  const double flops = 2.0 * static_cast<double>(problem.batch) * static_cast<double>(problem.m) *
+                       static_cast<double>(problem.n) * static_cast<double>(problem.k);
   return flops <= full_check_flops || problem.epilogue == Epilogue::bias_gelu;
 }
 
 std::uint64_t gemm_verification_bytes(const GemmProblem& problem, double full_check_flops) {
   if (gemm_checks_every_element(problem, full_check_flops)) return 0;
   const auto groups = static_cast<std::uint64_t>(projection_groups(problem.n));
-  const auto values = std::max(checked_mul({static_cast<std::uint64_t>(problem.m), groups}),
-                               static_cast<std::uint64_t>(sample_count(problem.m, problem.n)));
+  const auto batch = static_cast<std::uint64_t>(problem.batch);
+  const auto values = std::max(
+      checked_mul({batch, static_cast<std::uint64_t>(problem.m), groups}),
+      checked_mul({batch, static_cast<std::uint64_t>(sample_count(problem.m, problem.n))}));
+  const std::uint64_t rows =
+      checked_add({checked_mul({batch, static_cast<std::uint64_t>(problem.k)}), 1});
   return checked_add(
-      {checked_mul({static_cast<std::uint64_t>(problem.k) + 1, groups, sizeof(double)}),
-       checked_mul({values, 2 * sizeof(float)})});
+      {checked_mul({rows, groups, sizeof(double)}), checked_mul({values, 2 * sizeof(double)})});
 }
 
 GemmVerification gemm_verification(Context& context, const GemmProblem& problem,
@@ -117,8 +133,17 @@ GemmVerification gemm_verification(Context& context, const GemmProblem& problem,
   const DeviceKind kind = context.device.info().kind;
   const std::string where = kind == DeviceKind::cpu ? "on the host" : "on the device";
   GemmVerification verification;
+  const bool fp64 = problem.dtype == Dtype::fp64;
   if (gemm_checks_every_element(problem, full_check_flops)) {
-    verification.name = "double " + where + ", every element";
+    verification.name = (fp64 ? "twice FP64's precision " : "double ") + where + ", every element";
+    if (reference_dtype(output_dtype(problem.dtype)) == Dtype::fp64) {
+      verification.wide_reference = [kind, problem](Stream& stream, std::span<void* const> operands,
+                                                    std::span<double* const> references) {
+        checks_for(kind).wide_reference(stream, reference_problem(kind, problem, operands),
+                                        references[0]);
+      };
+      return verification;
+    }
     verification.reference = [kind, problem](Stream& stream, std::span<void* const> operands,
                                              std::span<float* const> references) {
       checks_for(kind).reference(stream, reference_problem(kind, problem, operands), references[0]);

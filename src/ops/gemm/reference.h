@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verification of GEMM results in double, by code that no provider shares: every element, or for a
-// product too large for that a projection of every element and one sample per tile.
+// Verification of GEMM results in double or better, by code that no provider shares: every element,
+// or for a product too large for that a projection of every element and one sample per tile.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,10 @@
 
 namespace gpubench {
 
-/// One of the two functions is set.
+/// One of the three functions is set.
 struct GemmVerification {
   ReferenceFn reference = {};
+  WideReferenceFn wide_reference = {};  ///< for FP64 and INT8
   VerifySetFn verify_set = {};
   std::string name;  ///< for Check.reference
 };
@@ -25,19 +26,20 @@ GemmVerification gemm_verification(Context& context, const GemmProblem& problem,
                                    double full_check_flops);
 
 /// Largest product that is checked in full in a run: half a second on an H200, a few on two cores.
-double default_full_check_flops(DeviceKind kind);
+/// FP64 is summed in twice its precision, which takes ten times as long.
+double default_full_check_flops(DeviceKind kind, Dtype dtype);
 bool gemm_checks_every_element(const GemmProblem& problem, double full_check_flops);
 /// Device memory that gemm_verification() allocates, beside the references of the OpJob.
 std::uint64_t gemm_verification_bytes(const GemmProblem& problem, double full_check_flops);
 
-/// The three checks of kernels/check/gemm_reference.h on one kind of device; `dtype`s are storage
-/// types.
+/// The checks of kernels/check/gemm_reference.h on one kind of device; `dtype`s are storage types.
 struct GemmCheckBackend {
   void (*reference)(Stream& stream, const GemmReference& problem, float* out);
+  void (*wide_reference)(Stream& stream, const GemmReference& problem, double* out);
   void (*projection)(Stream& stream, const GemmReference& problem, const void* c, Dtype c_dtype,
-                     std::uint64_t seed, double* scratch, float* projected, float* reference);
+                     std::uint64_t seed, double* scratch, double* projected, double* reference);
   void (*samples)(Stream& stream, const GemmReference& problem, const void* c, Dtype c_dtype,
-                  std::uint64_t seed, float* sampled, float* reference);
+                  std::uint64_t seed, double* sampled, double* reference);
 };
 
 GemmCheckBackend cpu_gemm_checks();

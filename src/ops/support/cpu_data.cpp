@@ -9,6 +9,7 @@
 
 #include "kernels/common/random.h"
 #include "ops/support/data.h"
+#include "ops/support/operands.h"
 #include "ops/support/parallel.h"
 
 namespace gpubench {
@@ -30,20 +31,39 @@ random::Floats draw(const FillRequest& request, std::uint64_t block) {
   return {{0.f, 0.f, 0.f, 0.f}};
 }
 
-void fill(Stream&, void* to, const FillRequest& request) {
-  auto* out = static_cast<float*>(to);
-  const auto scale = static_cast<float>(request.scale);
+/// `value(number, block, j)` of every drawn number, the j-th of its block.
+template <class T, class Value>
+void fill_array(T* out, const FillRequest& request, Value value) {
   parallel_for((request.count + 3) / 4, kGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t block = begin; block < end; ++block) {
       const random::Floats values = draw(request, block);
       for (std::size_t j = 0; j < 4 && 4 * block + j < request.count; ++j) {
-        out[4 * block + j] = round_to(request.dtype, values.v[j] * scale);
+        out[4 * block + j] = value(values.v[j], block, j);
       }
     }
   });
 }
 
-double sum_of_squares(const float* values, std::uint64_t count) {
+void fill(Stream&, void* to, const FillRequest& request) {
+  if (request.dtype == Dtype::fp64) {
+    const bool has_low_bits = request.data == DataDist::normal || request.data == DataDist::uniform;
+    return fill_array(
+        static_cast<double*>(to), request, [&](float number, std::size_t block, std::size_t j) {
+          const double value = static_cast<double>(number) * request.scale;
+          if (!has_low_bits) return value;
+          const random::Words low =
+              random::philox(request.seed, random::kLowBitsStream + request.stream, block);
+          return random::with_low_bits(value, low.v[j]);
+        });
+  }
+  const auto scale = static_cast<float>(request.scale);
+  fill_array(static_cast<float*>(to), request, [&](float number, std::size_t, std::size_t) {
+    return round_to(request.dtype, number * scale);
+  });
+}
+
+template <class R>
+double sum_of_squares(const R* values, std::uint64_t count) {
   double sum = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
     sum += static_cast<double>(values[i]) * static_cast<double>(values[i]);
@@ -51,12 +71,14 @@ double sum_of_squares(const float* values, std::uint64_t count) {
   return sum;
 }
 
-double root_mean_square(const float* values, std::uint64_t count) {
+template <class R>
+double root_mean_square(const R* values, std::uint64_t count) {
   return std::sqrt(sum_of_squares(values, count) / static_cast<double>(count));
 }
 
 /// The same of many values, by all threads: the last bits depend on which one ends first.
-double parallel_root_mean_square(const float* values, std::uint64_t count) {
+template <class R>
+double parallel_root_mean_square(const R* values, std::uint64_t count) {
   double sum = 0;
   std::mutex mutex;
   parallel_for(count, kGrain, [&](std::size_t begin, std::size_t end) {
@@ -78,9 +100,8 @@ void merge(Difference& to, const Difference& from) {
   to.nonfinite += from.nonfinite;
 }
 
-Difference compare(Device&, Stream&, const void* out, const float* reference,
-                   const CompareRequest& request) {
-  const auto* values = static_cast<const float*>(out);
+template <class T, class R>
+Difference compare_arrays(const T* values, const R* reference, const CompareRequest& request) {
   const double whole_rms =
       std::fmax(parallel_root_mean_square(reference, request.count), request.least_rms);
   const double least_rms = std::fmax(kRowRmsFloor * whole_rms, request.least_rms);
@@ -104,8 +125,8 @@ Difference compare(Device&, Stream&, const void* out, const float* reference,
       if (finite && error <= request.tolerance) continue;
       if (mine.bad == 0) {
         mine.first_bad = i;
-        mine.first_out = values[i];
-        mine.first_reference = reference[i];
+        mine.first_out = value;
+        mine.first_reference = wanted;
       }
       ++mine.bad;
     }
@@ -113,6 +134,18 @@ Difference compare(Device&, Stream&, const void* out, const float* reference,
     merge(all, mine);
   });
   return all;
+}
+
+Difference compare(Device&, Stream&, const void* out, const void* reference,
+                   const CompareRequest& request) {
+  if (reference_dtype(request.dtype) == Dtype::fp32) {
+    return compare_arrays(static_cast<const float*>(out), static_cast<const float*>(reference),
+                          request);
+  }
+  const auto* wanted = static_cast<const double*>(reference);
+  return request.dtype == Dtype::fp64
+             ? compare_arrays(static_cast<const double*>(out), wanted, request)
+             : compare_arrays(static_cast<const std::int32_t*>(out), wanted, request);
 }
 
 void compare_bits(Stream&, const void* a, const void* b, std::uint64_t bytes,

@@ -24,8 +24,8 @@ struct Difference {
   std::uint64_t bad = 0;        ///< elements above the tolerance or not finite
   std::uint64_t nonfinite = 0;  ///< elements where output or reference is not finite
   std::uint64_t first_bad = 0;
-  float first_out = 0;
-  float first_reference = 0;
+  double first_out = 0;
+  double first_reference = 0;
 };
 
 struct CompareRequest {
@@ -49,7 +49,8 @@ constexpr double kRowRmsFloor = 0.01;
 
 struct DataBackend {
   void (*fill)(Stream& stream, void* to, const FillRequest& request);
-  Difference (*compare)(Device& device, Stream& stream, const void* out, const float* reference,
+  /// `reference` is of reference_dtype(request.dtype).
+  Difference (*compare)(Device& device, Stream& stream, const void* out, const void* reference,
                         const CompareRequest& request);
   /// Ordered in the stream, does not wait; `found` is on the device.
   void (*compare_bits)(Stream& stream, const void* a, const void* b, std::uint64_t bytes,

@@ -10,11 +10,12 @@
 namespace gpubench {
 namespace {
 
-constexpr int kPoison = 0xFF;
 constexpr std::size_t kTileElements = 64;
 constexpr std::size_t kShiftBytes = 256;
 /// Finite in FP16 and far from any output of random data: those stay within a few hundred.
 constexpr float kWrongValue = -30000.f;
+/// INT8 products of 1e5 terms have an rms of some 150 thousand.
+constexpr float kWrongInteger = -2e9f;
 
 std::vector<std::size_t> indices_of(const std::vector<Operand>& operands, Role role) {
   std::vector<std::size_t> indices;
@@ -42,6 +43,7 @@ class FaultyPlan : public Plan {
     element_ = output.count - 1 - output.count / 3;
     output_count_ = output.count;
     tile_elements_ = std::min(output.count, kTileElements);
+    poison_byte_ = poison_byte(output.dtype);
     if (fault == Fault::wrong_element) make_wrong_value(storage_dtype(kind, output.dtype));
     if (fault == Fault::swapped_operands) plan_swap(operands, bytes_each);
   }
@@ -64,17 +66,20 @@ class FaultyPlan : public Plan {
     if (fault_ == Fault::wrong_element) {
       device_.copy_on_device(stream, element, wrong_value_.data(), element_bytes_);
     } else if (fault_ == Fault::nan) {
-      device_.fill_bytes(stream, element, kPoison, element_bytes_);
+      device_.fill_bytes(stream, element, poison_byte_, element_bytes_);
     } else if (fault_ == Fault::unwritten_tile) {
       const std::size_t begin = std::min(element_, output_count_ - tile_elements_);
-      device_.fill_bytes(stream, out + begin * element_bytes_, kPoison,
+      device_.fill_bytes(stream, out + begin * element_bytes_, poison_byte_,
                          tile_elements_ * element_bytes_);
     }
   }
 
  private:
   void make_wrong_value(Dtype storage) {
-    const std::uint32_t bits = encode(storage, kWrongValue);
+    const std::uint64_t bits =
+        storage == Dtype::fp64
+            ? std::bit_cast<std::uint64_t>(static_cast<double>(kWrongValue))
+            : encode(storage, storage == Dtype::int32 ? kWrongInteger : kWrongValue);
     wrong_value_ = Buffer(device_, sizeof(bits));
     static_assert(std::endian::native == std::endian::little, "low bytes first");
     const std::unique_ptr<Stream> stream = device_.make_stream();
@@ -115,6 +120,7 @@ class FaultyPlan : public Plan {
   std::size_t element_ = 0;
   std::size_t output_count_ = 0;
   std::size_t tile_elements_ = 0;
+  int poison_byte_ = 0;
   std::size_t first_ = 0, second_ = 0;  // inputs that change places
   std::size_t shift_bytes_ = 0;
   Buffer shifted_;      // set: the first input is shifted instead

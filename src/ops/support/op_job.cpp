@@ -7,13 +7,17 @@
 #include <limits>
 #include <utility>
 
+#include "gpubench/error.h"
 #include "util/units.h"
 
 namespace gpubench {
 namespace {
 
 Operand reference_operand(const Operand& output) {
-  return {.name = output.name, .role = Role::input, .dtype = Dtype::fp32, .count = output.count};
+  return {.name = output.name,
+          .role = Role::input,
+          .dtype = reference_dtype(output.dtype),
+          .count = output.count};
 }
 
 /// How far a check used up its tolerance; above 1 or NaN failed.
@@ -41,6 +45,7 @@ struct OpJob::State {
         work(std::move(spec.work)),
         info(std::move(spec.info)),
         reference(std::move(spec.reference)),
+        wide_reference(std::move(spec.wide_reference)),
         verify_set(std::move(spec.verify_set)),
         reference_name(std::move(spec.reference_name)) {
     if (spec.prepare_inputs) spec.prepare_inputs(context.stream, sets);
@@ -50,7 +55,9 @@ struct OpJob::State {
         const auto bytes =
             static_cast<std::size_t>(operand_bytes(device.info().kind, reference_operand(operand)));
         references.emplace_back(device, bytes);
-        reference_pointers.push_back(static_cast<float*>(references.back().data()));
+        if (!!wide_reference != (reference_dtype(operand.dtype) == Dtype::fp64)) {
+          throw Error("E_INTERNAL", "the reference of " + operand.name + " is of another type");
+        }
       }
     }
     info.algorithm = plan->algorithm();
@@ -70,13 +77,30 @@ struct OpJob::State {
   Work work;
   JobInfo info;
   ReferenceFn reference;
+  WideReferenceFn wide_reference;
   VerifySetFn verify_set;
   std::string reference_name;
-  std::vector<Buffer> references;          // one per output
-  std::vector<float*> reference_pointers;  // into references
+  std::vector<Buffer> references;  // one per output
   bool reference_made = false;
 
   void run(Stream& stream, std::size_t set) { plan->run(stream, sets.set(set), workspace.data()); }
+
+  void make_references(Stream& stream) {
+    if (wide_reference) {
+      wide_reference(stream, sets.set(0), reference_pointers<double>());
+    } else {
+      reference(stream, sets.set(0), reference_pointers<float>());
+    }
+    stream.synchronize();
+    reference_made = true;
+  }
+
+  template <class T>
+  std::vector<T*> reference_pointers() const {
+    std::vector<T*> pointers;
+    for (const Buffer& buffer : references) pointers.push_back(static_cast<T*>(buffer.data()));
+    return pointers;
+  }
 
   Check check_set(Stream& stream, std::size_t set) {
     if (verify_set) return verify_set(stream, sets.set(set));
@@ -86,7 +110,7 @@ struct OpJob::State {
       const Operand& operand = sets.operands()[i];
       if (operand.role != Role::output) continue;
       keep_worse(worst, compare_with_reference(device, stream, sets.set(set)[i], operand,
-                                               reference_pointers[output++]));
+                                               references[output++].data()));
     }
     if (!worst) throw Error("E_INTERNAL", "an op without outputs can't be verified");
     return *worst;
@@ -112,9 +136,7 @@ Check OpJob::verify(Stream& stream) {
   State& state = *state_;
   // Once, from the inputs before the provider first runs: later changes to them show as errors.
   if (!state.verify_set && !state.reference_made) {
-    state.reference(stream, state.sets.set(0), state.reference_pointers);
-    stream.synchronize();
-    state.reference_made = true;
+    state.make_references(stream);
   }
   std::optional<Check> worst;
   for (std::size_t set = 0; set < state.sets.sets(); ++set) {

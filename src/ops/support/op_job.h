@@ -19,6 +19,10 @@ namespace gpubench {
 using ReferenceFn = std::function<void(Stream&, std::span<void* const> operands,
                                        std::span<float* const> references)>;
 
+/// The same into FP64 arrays, for outputs of reference_dtype() fp64.
+using WideReferenceFn = std::function<void(Stream&, std::span<void* const> operands,
+                                           std::span<double* const> references)>;
+
 /// Checks the outputs of one set itself, where computing every element in double would take too
 /// long.
 using VerifySetFn = std::function<Check(Stream&, std::span<void* const> operands)>;
@@ -29,8 +33,9 @@ struct OpJobSpec {
   Work work;
   JobInfo info;  ///< impl, compute_type, emulated, peak_dtype; the rest is filled in
   ReferenceFn reference;
-  VerifySetFn verify_set = {};  ///< set: used instead of `reference`, and no reference is allocated
-  std::string reference_name;   ///< "double on the device, every element"
+  WideReferenceFn wide_reference = {};  ///< set: used instead of `reference`; all outputs are wide
+  VerifySetFn verify_set = {};          ///< set: used instead of a reference, and none is allocated
+  std::string reference_name;           ///< "double on the device, every element"
   /// Run once, after every set is filled and before anything else runs: overwrites inputs that
   /// can't be random (attention's backward needs the O and LSE of its Q, K, V). Leaves all sets
   /// alike; may allocate for as long as it runs.
@@ -53,7 +58,7 @@ class OpJob : public Job {
   std::unique_ptr<State> state_;
 };
 
-/// Device memory an OpJob of these operands takes: all sets, plus the FP32 references unless the op
+/// Device memory an OpJob of these operands takes: all sets, plus the references unless the op
 /// has a verify_set. Workspace comes on top. Throws ConfigError where it overflows.
 std::uint64_t op_job_footprint(const DeviceInfo& device, const Conditions& conditions,
                                const std::vector<Operand>& operands, bool references = true);
@@ -62,7 +67,8 @@ std::uint64_t op_job_footprint(const DeviceInfo& device, const Conditions& condi
 /// wrong_element: one element of the first output gets another finite value (at least 2 rms away);
 /// unwritten_tile: a run of the first output of at least 64 elements keeps the poison;
 /// swapped_operands: the first two inputs change places (only where they have equal byte sizes;
-/// else the first input is replaced by a shifted view of itself); nan: one element becomes NaN.
+/// else the first input is replaced by a shifted view of itself); nan: one element becomes NaN, or
+/// in a type without one its poison.
 std::unique_ptr<Plan> plant_fault(Device& device, std::unique_ptr<Plan> plan,
                                   const std::vector<Operand>& operands, Fault fault);
 

@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::uint64_t kAlignment = 256;
 constexpr std::size_t kMostSets = 1024;
-constexpr int kPoison = 0xFF;  // NaN in fp32, tf32, fp16, bf16, e4m3 and e5m2
 
 std::uint64_t bytes_of_set(DeviceKind kind, const std::vector<Operand>& operands) {
   std::uint64_t bytes = 0;
@@ -28,14 +27,28 @@ std::uint64_t bytes_of_set(DeviceKind kind, const std::vector<Operand>& operands
   return bytes;
 }
 
+/// The shortest text that tells the number from its neighbours in the type it was compared in.
 /// Which sign a NaN has tells nothing.
-std::string value_text(float value) { return std::isnan(value) ? "NaN" : fmt::format("{}", value); }
+std::string number_text(Dtype dtype, double value) {
+  if (std::isnan(value)) return "NaN";
+  return reference_dtype(dtype) == Dtype::fp64 ? fmt::format("{}", value)
+                                               : fmt::format("{}", static_cast<float>(value));
+}
 
 }  // namespace
 
 Dtype storage_dtype(DeviceKind kind, Dtype dtype) {
-  return kind == DeviceKind::cpu || dtype == Dtype::tf32 ? Dtype::fp32 : dtype;
+  const bool wide = reference_dtype(dtype) == Dtype::fp64;
+  if (kind == DeviceKind::cpu) return wide ? dtype : Dtype::fp32;
+  return dtype == Dtype::tf32 ? Dtype::fp32 : dtype;
 }
+
+Dtype reference_dtype(Dtype dtype) {
+  return dtype == Dtype::fp64 || dtype == Dtype::int32 ? Dtype::fp64 : Dtype::fp32;
+}
+
+// 0x80808080 is -2139062144; the least sum is 131071 x 127 x -128 = -2130690176.
+int poison_byte(Dtype dtype) { return dtype == Dtype::int32 ? 0x80 : 0xFF; }
 
 std::uint64_t operand_bytes(DeviceKind kind, const Operand& operand) {
   const std::uint64_t bytes =
@@ -94,7 +107,7 @@ std::uint64_t OperandSets::bytes() const { return checked_mul({sets_, bytes_per_
 void OperandSets::poison_outputs(Stream& stream, std::size_t set) {
   for (std::size_t i = 0; i < operands_.size(); ++i) {
     if (operands_[i].role != Role::output) continue;
-    device_.fill_bytes(stream, this->set(set)[i], kPoison,
+    device_.fill_bytes(stream, this->set(set)[i], poison_byte(operands_[i].dtype),
                        static_cast<std::size_t>(operand_bytes(device_.info().kind, operands_[i])));
   }
 }
@@ -112,7 +125,7 @@ void fill_operand(Device& device, Stream& stream, void* to, const Operand& opera
 }
 
 Check compare_with_reference(Device& device, Stream& stream, const void* out,
-                             const Operand& operand, const float* reference) {
+                             const Operand& operand, const void* reference) {
   const DeviceKind kind = device.info().kind;
   const Difference found = data_backend(kind).compare(device, stream, out, reference,
                                                       {.dtype = storage_dtype(kind, operand.dtype),
@@ -128,7 +141,8 @@ Check compare_with_reference(Device& device, Stream& stream, const void* out,
     check.detail = fmt::format(
         "{}: {} of {} elements wrong ({} not finite), the first at {}: {} instead of {}",
         operand.name, found.bad, operand.count, found.nonfinite, found.first_bad,
-        value_text(found.first_out), value_text(found.first_reference));
+        number_text(operand.dtype, found.first_out),
+        number_text(operand.dtype, found.first_reference));
   }
   return check;
 }

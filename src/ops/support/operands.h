@@ -30,8 +30,18 @@ struct Operand {
   double least_rms = 0;
 };
 
-/// What `dtype` is stored as on the device: itself on a GPU (tf32 as fp32), fp32 on the cpu device.
+/// Products of two INT8 numbers that an INT32 sum holds whatever they are: k 2^14 < 2^31.
+constexpr std::int64_t kMostInt8Products = (std::int64_t{1} << 17) - 1;
+
+/// What `dtype` is stored as on the device: itself on a GPU (tf32 as fp32). On the cpu device fp32,
+/// but for the types that FP32 can't hold: fp64 and int32.
 Dtype storage_dtype(DeviceKind kind, Dtype dtype);
+/// Type of the values that outputs of `dtype` are compared with: fp64 for fp64 and int32, else
+/// fp32.
+Dtype reference_dtype(Dtype dtype);
+/// The byte that outputs are filled with before a run, so that what is not written is seen: NaN in
+/// every floating type; in INT32 a number below any sum of kMostInt8Products products.
+int poison_byte(Dtype dtype);
 std::uint64_t operand_bytes(DeviceKind kind, const Operand& operand);  ///< rounded up to 256
 
 /// Sets so that two uses of the same buffer have at least twice the L2's bytes between them: at
@@ -47,8 +57,7 @@ class OperandSets {
   std::span<void* const> set(std::size_t index) const;  ///< pointers, in the order of `operands`
   std::uint64_t bytes() const;                          ///< of all sets
   std::uint64_t bytes_per_set() const { return bytes_per_set_; }
-  /// Every output of the set becomes 0xFF bytes: NaN in every floating type, so that what is not
-  /// written is seen.
+  /// Every output of the set becomes poison_byte() of its type.
   void poison_outputs(Stream& stream, std::size_t set);
 
  private:
@@ -66,9 +75,9 @@ class OperandSets {
 void fill_operand(Device& device, Stream& stream, void* to, const Operand& operand, DataDist data,
                   std::uint64_t seed, std::size_t operand_index);
 
-/// Compares `count` elements (storage as on the device) with FP32 reference values on the same
-/// device. Non-finite output fails. Error as in Check.
+/// Compares `count` elements (storage as on the device) with reference values of
+/// reference_dtype(operand.dtype) on the same device. Non-finite output fails. Error as in Check.
 Check compare_with_reference(Device& device, Stream& stream, const void* out,
-                             const Operand& operand, const float* reference);
+                             const Operand& operand, const void* reference);
 
 }  // namespace gpubench

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <vector>
 
 #include "gpubench/error.h"
@@ -20,10 +21,12 @@ namespace gpubench {
 namespace {
 
 constexpr int kCandidates = 16;
-constexpr std::int64_t kFp8Multiple = 16;
+constexpr std::int64_t kFp8Multiple = 16, kInt8Multiple = 4;
 
 cudaDataType_t cuda_type(Dtype dtype) {
   switch (dtype) {
+    case Dtype::fp64:
+      return CUDA_R_64F;
     case Dtype::fp32:
     case Dtype::tf32:
       return CUDA_R_32F;
@@ -33,18 +36,53 @@ cudaDataType_t cuda_type(Dtype dtype) {
       return CUDA_R_16BF;
     case Dtype::fp8_e4m3:
       return CUDA_R_8F_E4M3;
-    default:
-      throw Unsupported("E_UNSUPPORTED_DTYPE",
-                        fmt::format("cublaslt: no GEMM in {} here; use fp32, "
-                                    "tf32, fp16, bf16 or fp8",
-                                    to_string(dtype)));
+    case Dtype::fp8_e5m2:
+      return CUDA_R_8F_E5M2;
+    case Dtype::int8:
+      return CUDA_R_8I;
+    case Dtype::int32:
+      return CUDA_R_32I;
   }
+  throw Error("E_INTERNAL", "unknown element type");
 }
 
 /// FP32 stays FP32: without a tensor-core compute type cuBLASLt never drops to TF32.
 cublasComputeType_t compute_type(Dtype dtype) {
-  return dtype == Dtype::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+  switch (dtype) {
+    case Dtype::fp64:
+      return CUBLAS_COMPUTE_64F;
+    case Dtype::tf32:
+      return CUBLAS_COMPUTE_32F_FAST_TF32;
+    case Dtype::int8:
+      return CUBLAS_COMPUTE_32I;
+    default:
+      return CUBLAS_COMPUTE_32F;
+  }
 }
+
+/// Of alpha and beta.
+cudaDataType_t scale_type(Dtype dtype) {
+  if (dtype == Dtype::fp64) return CUDA_R_64F;
+  return dtype == Dtype::int8 ? CUDA_R_32I : CUDA_R_32F;
+}
+
+/// alpha or beta in the scale type, to be pointed to.
+struct Scalar {
+  Scalar(Dtype dtype, int value) {
+    if (dtype == Dtype::fp64) {
+      as.fp64 = value;
+    } else if (dtype == Dtype::int8) {
+      as.int32 = value;
+    } else {
+      as.fp32 = static_cast<float>(value);
+    }
+  }
+  union {
+    double fp64;
+    float fp32;
+    std::int32_t int32;
+  } as;
+};
 
 cublasLtEpilogue_t epilogue_of(Epilogue epilogue) {
   switch (epilogue) {
@@ -58,11 +96,17 @@ cublasLtEpilogue_t epilogue_of(Epilogue epilogue) {
   return CUBLASLT_EPILOGUE_DEFAULT;
 }
 
-/// A matrix whose contiguous dimension has `contiguous` elements: that is cuBLASLt's row count.
+/// Matrices whose contiguous dimension has `contiguous` elements: that is cuBLASLt's row count.
+/// Those of a batch follow one another.
 MatrixLayout layout_of(const CublasLtApi& lt, Dtype dtype, std::int64_t contiguous,
-                       std::int64_t other) {
-  return MatrixLayout(lt, cuda_type(dtype), static_cast<std::uint64_t>(contiguous),
+                       std::int64_t other, std::int64_t batch) {
+  MatrixLayout layout(lt, cuda_type(dtype), static_cast<std::uint64_t>(contiguous),
                       static_cast<std::uint64_t>(other), contiguous);
+  if (batch > 1) {
+    layout.set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(batch));
+    layout.set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, contiguous * other);
+  }
+  return layout;
 }
 
 class CublasLtPlan : public Plan {
@@ -101,12 +145,14 @@ CublasLtPlan::CublasLtPlan(Context& context, const GemmProblem& problem)
     : lt_(context.libraries.cublaslt()),
       problem_(problem),
       handle_(lt_),
-      desc_(lt_, compute_type(problem.dtype), CUDA_R_32F),
-      first_(problem.b_k_contiguous ? layout_of(lt_, problem.dtype, problem.k, problem.n)
-                                    : layout_of(lt_, problem.dtype, problem.n, problem.k)),
-      second_(problem.a_k_contiguous ? layout_of(lt_, problem.dtype, problem.k, problem.m)
-                                     : layout_of(lt_, problem.dtype, problem.m, problem.k)),
-      result_(layout_of(lt_, output_dtype(problem.dtype), problem.n, problem.m)),
+      desc_(lt_, compute_type(problem.dtype), scale_type(problem.dtype)),
+      first_(problem.b_k_contiguous
+                 ? layout_of(lt_, b_dtype(problem.dtype), problem.k, problem.n, problem.batch)
+                 : layout_of(lt_, b_dtype(problem.dtype), problem.n, problem.k, problem.batch)),
+      second_(problem.a_k_contiguous
+                  ? layout_of(lt_, a_dtype(problem.dtype), problem.k, problem.m, problem.batch)
+                  : layout_of(lt_, a_dtype(problem.dtype), problem.m, problem.k, problem.batch)),
+      result_(layout_of(lt_, output_dtype(problem.dtype), problem.n, problem.m, problem.batch)),
       scale_(context.device, sizeof(float)) {
   describe(context);
   ask_heuristic(problem.tune ? kCandidates : 1);
@@ -137,8 +183,8 @@ void CublasLtPlan::describe(Context& context) {
 void CublasLtPlan::ask_heuristic(int wanted) {
   MatmulPreference preference(lt_);
   preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMostGemmWorkspace);
-  // Parts of a split-K are added in FP32 only: adding them in the output's type would not be the
-  // FP32 accumulation that the report claims.
+  // Parts of a split-K are added in the compute type only: adding them in the output's type would
+  // not be the accumulation that the report claims.
   preference.set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
                  static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
   candidates_.resize(static_cast<std::size_t>(wanted));
@@ -152,11 +198,12 @@ void CublasLtPlan::ask_heuristic(int wanted) {
   });
   if (status == CUBLAS_STATUS_SUCCESS && !candidates_.empty()) return;
   if (status != CUBLAS_STATUS_SUCCESS && status != CUBLAS_STATUS_NOT_SUPPORTED) lt_.check(status);
-  throw Unsupported("E_UNSUPPORTED_SHAPE",
-                    fmt::format("cuBLASLt {} has no algorithm for {} {}x{}x{} (m, n, k) in this "
-                                "layout and epilogue ({}); try another shape or layout=tn",
-                                lt_.version(), to_string(problem_.dtype), problem_.m, problem_.n,
-                                problem_.k, lt_.get_status_name(status)));
+  throw Unsupported(
+      "E_UNSUPPORTED_SHAPE",
+      fmt::format("cuBLASLt {} has no algorithm for {} {}x{}x{} (m, n, k), batch {}, in "
+                  "this layout and epilogue ({}); try another shape or layout=tn",
+                  lt_.version(), to_string(problem_.dtype), problem_.m, problem_.n, problem_.k,
+                  problem_.batch, lt_.get_status_name(status)));
 }
 
 void CublasLtPlan::tune(Context& context) {
@@ -179,14 +226,14 @@ void CublasLtPlan::tune(Context& context) {
 
 void CublasLtPlan::launch(Stream& stream, std::span<void* const> operands, void* workspace,
                           const cublasLtMatmulHeuristicResult_t& candidate) {
-  const float one = 1, zero = 0;
+  const Scalar one(problem_.dtype, 1), zero(problem_.dtype, 0);
   void* c = operands.back();
   if (problem_.epilogue != Epilogue::none) {
     const void* bias = operands[2];
     desc_.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
   }
-  lt_.check(lt_.matmul(handle_.get(), desc_.get(), &one, operands[1], first_.get(), operands[0],
-                       second_.get(), &zero, c, result_.get(), c, result_.get(), &candidate.algo,
+  lt_.check(lt_.matmul(handle_.get(), desc_.get(), &one.as, operands[1], first_.get(), operands[0],
+                       second_.get(), &zero.as, c, result_.get(), c, result_.get(), &candidate.algo,
                        workspace, candidate.workspaceSize,
                        static_cast<cudaStream_t>(stream.native())));
 }
@@ -204,9 +251,27 @@ Support fp8_support(const DeviceInfo& device, const GemmProblem& problem) {
   }
   if (problem.m % kFp8Multiple != 0 || problem.n % kFp8Multiple != 0 ||
       problem.k % kFp8Multiple != 0) {
+    return Support::no(
+        "E_UNSUPPORTED_SHAPE",
+        fmt::format("FP8 needs m, n and k to be multiples of {} (16-byte alignment); "
+                    "got {}, {}, {}",
+                    kFp8Multiple, problem.m, problem.n, problem.k));
+  }
+  return Support::yes();
+}
+
+/// What cuBLASLt's documentation asks of INT8 on tensor cores in ordinary (not interleaved)
+/// layouts. Its first matrix is our B, so that its m is our n; our m is free.
+Support int8_support(const GemmProblem& problem) {
+  if (!(problem.a_k_contiguous && problem.b_k_contiguous)) {
     return Support::no("E_UNSUPPORTED_SHAPE",
-                       fmt::format("FP8 needs m, n and k to be multiples of {}; got {}, {}, {}",
-                                   kFp8Multiple, problem.m, problem.n, problem.k));
+                       "INT8 on tensor cores needs layout=tn (k contiguous in both operands)");
+  }
+  if (problem.n % kInt8Multiple != 0 || problem.k % kInt8Multiple != 0) {
+    return Support::no("E_UNSUPPORTED_SHAPE",
+                       fmt::format("INT8 needs n and k to be multiples of {} (leading dimensions "
+                                   "of whole 32-bit words); got {}, {}",
+                                   kInt8Multiple, problem.n, problem.k));
   }
   return Support::yes();
 }
@@ -217,6 +282,11 @@ Support cublaslt_gemm_supports(const DeviceInfo& device, const GemmProblem& prob
   if (device.kind != DeviceKind::cuda) {
     return Support::no("E_UNSUPPORTED_ARCH", "needs a CUDA device");
   }
+  if (problem.batch > std::numeric_limits<std::int32_t>::max()) {
+    return Support::no("E_UNSUPPORTED_SHAPE", "cuBLASLt takes at most 2147483647 matrices a batch");
+  }
+  if (const Support support = gemm_support(problem); !support.ok) return support;
+  if (problem.dtype == Dtype::int8) return int8_support(problem);
   return is_fp8(problem.dtype) ? fp8_support(device, problem) : Support::yes();
 }
 

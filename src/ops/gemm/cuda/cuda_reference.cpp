@@ -9,18 +9,22 @@ void reference(Stream& stream, const GemmReference& problem, float* out) {
   launch_gemm_reference(stream.native(), problem, out);
 }
 
+void wide_reference(Stream& stream, const GemmReference& problem, double* out) {
+  launch_gemm_reference(stream.native(), problem, out);
+}
+
 void projection(Stream& stream, const GemmReference& problem, const void* c, Dtype c_dtype,
-                std::uint64_t seed, double* scratch, float* projected, float* wanted) {
+                std::uint64_t seed, double* scratch, double* projected, double* wanted) {
   launch_gemm_projection(stream.native(), problem, c, c_dtype, seed, scratch, projected, wanted);
 }
 
 void samples(Stream& stream, const GemmReference& problem, const void* c, Dtype c_dtype,
-             std::uint64_t seed, float* sampled, float* wanted) {
+             std::uint64_t seed, double* sampled, double* wanted) {
   launch_gemm_samples(stream.native(), problem, c, c_dtype, seed, sampled, wanted);
 }
 
 }  // namespace
 
-GemmCheckBackend cuda_gemm_checks() { return {reference, projection, samples}; }
+GemmCheckBackend cuda_gemm_checks() { return {reference, wide_reference, projection, samples}; }
 
 }  // namespace gpubench

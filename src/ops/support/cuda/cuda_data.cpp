@@ -33,7 +33,7 @@ void fill(Stream& stream, void* to, const FillRequest& request) {
                .count = request.count});
 }
 
-Difference compare(Device& device, Stream& stream, const void* out, const float* reference,
+Difference compare(Device& device, Stream& stream, const void* out, const void* reference,
                    const CompareRequest& request) {
   const Buffer workspace(device, compare_workspace_bytes());
   launch_compare(stream.native(), request.dtype, out, reference, request.count,
