@@ -40,7 +40,7 @@ enum class CacheMode { cold, hot };
 /// Under steady load, or each sample after a rest: before power and heat lower the clock.
 enum class LoadMode { sustained, burst };
 /// Planted faults for testing the checks (environment variable GPUBENCH_FAULT).
-enum class Fault { none, wrong_element, unwritten_tile, swapped_operands, nan };
+enum class Fault { none, wrong_element, unwritten_tile, swapped_operands, nan, rare_bits };
 
 /// Measuring conditions that apply to every case of a run.
 struct Conditions {
@@ -93,6 +93,12 @@ class Job {
   virtual JobInfo info() const = 0;
   /// Poisons the outputs of every set, runs each set once and compares with the reference.
   virtual Check verify(Stream& stream) = 0;
+  /// What is known to have gone wrong while the job runs, or empty; looked up in another stream
+  /// than the one at work.
+  virtual std::string complaint(Stream& side_stream) {
+    static_cast<void>(side_stream);
+    return {};
+  }
   /// The outputs of a buffer set. Empty: not to be had.
   virtual std::vector<OutputView> outputs(std::size_t set) const {
     static_cast<void>(set);

@@ -142,8 +142,29 @@ void add_run(CLI::App& app, RunOptions& options, std::function<void()> chosen) {
   run->callback(std::move(chosen));
 }
 
+void add_burn(CLI::App& app, BurnOptions& burn, std::function<void()> chosen) {
+  CLI::App* verb = app.add_subcommand(
+      "burn", "Hold a constant load on all GPUs and compare what it computes bit by bit");
+  verb->add_option("words", burn.run.words,
+                   "WORKLOAD key=value... (default: a large BF16 ops/gemm)");
+  verb->add_option("--minutes", burn.minutes, "How long")
+      ->check(real_between(0.001, 10080))
+      ->capture_default_str();
+  verb->add_option("-d,--device", burn.run.device,
+                   "0 | 0,1 | UUID | PCI id | all | cpu (default: all)")
+      ->check(not_empty());
+  verb->add_option("-o,--out,--json", burn.run.out, "Report file, or - for stdout")
+      ->check(not_empty());
+  add_catalogue(verb, burn.run.catalogue);
+  verb->add_flag("-q,--quiet", burn.run.quiet, "No progress");
+  verb->footer(
+      "Exit code 4: something was computed differently from one iteration to the next, or wrong.");
+  verb->callback(std::move(chosen));
+}
+
 struct Arguments {
   RunOptions run;
+  BurnOptions burn;
   SpecsOptions specs;
   std::string name, catalogue, base, other;
   std::vector<std::string> match;
@@ -152,6 +173,8 @@ struct Arguments {
 
 void add_verbs(CLI::App& app, Arguments& arguments, std::function<ExitCode()>& verb) {
   add_run(app, arguments.run, [&] { verb = [&] { return run_verb(arguments.run); }; });
+
+  add_burn(app, arguments.burn, [&] { verb = [&] { return burn_verb(arguments.burn); }; });
 
   app.add_subcommand("list", "Workloads and suites")->callback([&] { verb = list_verb; });
 
@@ -240,6 +263,7 @@ int run_app(int argc, char** argv) {
   app.require_subcommand(1);
   Arguments arguments;
   arguments.run.command.assign(argv, argv + argc);
+  arguments.burn.run.command = arguments.run.command;
   std::function<ExitCode()> verb;
   add_verbs(app, arguments, verb);
   try {

@@ -24,6 +24,9 @@ namespace {
 
 /// No sample takes this long: the kernel hangs.
 constexpr double kHangS = 60;
+constexpr double kLookEveryS = 1;
+/// Load that is enqueued at a time for others' sake.
+constexpr double kCompanyS = 20e-3;
 
 std::string device_word(const DeviceInfo& info) {
   return info.kind == DeviceKind::cpu ? "cpu" : std::to_string(info.index);
@@ -85,7 +88,10 @@ Result unrun_result(const Case& work, int device_index, const std::string& repro
 }
 
 CaseRunner::CaseRunner(Setup setup, Progress& progress)
-    : setup_(setup), progress_(progress), stream_(setup.device.make_stream()) {}
+    : setup_(std::move(setup)),
+      progress_(progress),
+      stream_(setup_.device.make_stream()),
+      side_stream_(setup_.device.make_stream()) {}
 
 bool CaseRunner::stopped(Result& result) const {
   if (!stop_.stop_requested()) return false;
@@ -118,7 +124,7 @@ bool CaseRunner::prepare(Running& running) {
         fmt::format("gpubench's kernels are built for sm_80 and newer; this device is {}",
                     info.arch()));
   }
-  progress_.phase("preparing");
+  phase("preparing");
   require_memory(work);
   Context context{setup_.device, *stream_, setup_.libraries, work.conditions};
   running.job = work.workload->prepare(context, work.params);
@@ -141,14 +147,31 @@ bool CaseRunner::prepare(Running& running) {
 /// Compares the outputs with the reference, where that was asked for.
 bool CaseRunner::check(Running& running, const char* when) {
   if (!setup_.verify) return true;
-  progress_.phase("verifying");
+  phase("verifying");
   Result& result = running.result;
   merge_check(result, running.job->verify(*stream_));
   if (!result.check->passed) fail_check(result, when);
   return result.check->passed;
 }
 
-bool CaseRunner::measure_alone(Running& running) {
+void CaseRunner::phase(const char* what) {
+  if (alone_) progress_.phase(what);
+}
+
+void CaseRunner::sampling(const Running& running, const SamplingProgress& state) {
+  if (alone_) progress_.sampling(state);
+  if (setup_.watch) setup_.watch(state);
+  if (complained_ || steady_seconds() - looked_at_s_ < kLookEveryS) return;
+  looked_at_s_ = steady_seconds();
+  const std::string complaint = running.job->complaint(*side_stream_);
+  if (complaint.empty()) return;
+  complained_ = true;  // once: the result says the rest
+  progress_.warn(running.result.id + " on device " + device_word(setup_.device.info()) + ": " +
+                 complaint);
+}
+
+bool CaseRunner::measure_alone(Running& running, Membership& member) {
+  member.meet(stop_);
   TelemetryCounters before;
   if (setup_.source != nullptr) {
     before = setup_.source->counters();
@@ -169,7 +192,20 @@ bool CaseRunner::measure_alone(Running& running) {
     mark_slowed_samples(measurement, *result.telemetry);
   }
   result.measurement = std::move(measurement);
+  member.satisfied();
+  keep_company(running, member);
   return true;
+}
+
+/// The same load, until the other members have their samples too.
+void CaseRunner::keep_company(Running& running, const Membership& member) {
+  if (member.alone()) return;
+  const double iteration_s = median(running.result.measurement->samples_s);
+  const auto count = std::size_t(std::clamp(kCompanyS / iteration_s, 1.0, 1e5));
+  for (std::size_t iteration = 0; member.needed() && !stop_.stop_requested();) {
+    for (std::size_t i = 0; i < count; ++i) running.job->enqueue(*stream_, iteration++);
+    stream_->synchronize();
+  }
 }
 
 void CaseRunner::measure_in_turn(const std::vector<Running*>& sides,
@@ -235,7 +271,7 @@ void CaseRunner::finish(Running& running) {
 }
 
 void CaseRunner::profile(Running& running) {
-  progress_.phase("profiling");
+  phase("profiling");
   Job& job = *running.job;
   job.enqueue(*stream_, 0);  // loads what is loaded on first use
   stream_->synchronize();
@@ -285,14 +321,17 @@ bool CaseRunner::attempt(Running& running, const std::function<bool()>& step) {
   return false;
 }
 
-Result CaseRunner::run(const Case& work, std::stop_token stop) {
+Result CaseRunner::run(const Case& work, std::stop_token stop, Gathering* gathering) {
   stop_ = std::move(stop);
+  Membership member(gathering);
+  alone_ = member.alone();
+  complained_ = false;
   Running running = start(work);
   attempt(running, [&] {
     if (!prepare(running)) return false;
     if (setup_.profile) {
       profile(running);
-    } else if (measure_alone(running)) {
+    } else if (measure_alone(running, member)) {
       finish(running);
     }
     return true;
@@ -302,6 +341,9 @@ Result CaseRunner::run(const Case& work, std::stop_token stop) {
 
 PairedResults CaseRunner::run_in_turn(std::span<const Case> cases, std::stop_token stop) {
   stop_ = std::move(stop);
+  alone_ = true;
+  complained_ = false;
+  Membership alone(nullptr);
   std::vector<Running> all;
   for (const Case& work : cases) all.push_back(start(work));
   PairedResults paired;
@@ -318,7 +360,7 @@ PairedResults CaseRunner::run_in_turn(std::span<const Case> cases, std::stop_tok
   if (!sides.empty()) {
     Running& first = *sides.front();
     const bool measured = attempt(first, [&] {
-      if (sides.size() == 1) return measure_alone(first);
+      if (sides.size() == 1) return measure_alone(first, alone);
       measure_in_turn(sides, paired.comparisons);
       return true;
     });

@@ -15,6 +15,8 @@
 #include "core/suite.h"
 #include "gpubench/report.h"
 #include "libs/libraries.h"
+#include "measure/gathering.h"
+#include "measure/sampler.h"
 #include "measure/telemetry_recorder.h"
 
 namespace gpubench {
@@ -36,13 +38,17 @@ class CaseRunner {
     SamplingPolicy policy;
     bool verify;
     bool profile;  ///< one iteration for a profiler instead of measuring
+    /// Called a few times a second while sampling; may be empty.
+    std::function<void(const SamplingProgress&)> watch;
     const std::map<std::string, std::string>& environment;  ///< as recorded in the report
   };
 
   CaseRunner(Setup setup, Progress& progress);
 
   /// `not_run` with E_INTERRUPTED where a requested stop came before the result was there.
-  Result run(const Case& work, std::stop_token stop);
+  /// With a gathering: samples while its other members do, and keeps the device under load until
+  /// the last of them has its samples; then no progress is told.
+  Result run(const Case& work, std::stop_token stop, Gathering* gathering = nullptr);
   /// Samples the cases in turn and compares each with the first that can be measured; one alone is
   /// measured as run() does.
   PairedResults run_in_turn(std::span<const Case> cases, std::stop_token stop);
@@ -63,7 +69,10 @@ class CaseRunner {
   bool attempt(Running& running, const std::function<bool()>& step);
   bool prepare(Running& running);
   bool check(Running& running, const char* when);
-  bool measure_alone(Running& running);
+  bool measure_alone(Running& running, Membership& member);
+  void keep_company(Running& running, const Membership& member);
+  void phase(const char* what);
+  void sampling(const Running& running, const SamplingProgress& state);
   void measure_in_turn(const std::vector<Running*>& sides, std::vector<Comparison>& comparisons);
   void finish(Running& running);
   void require_memory(const Case& work);
@@ -75,6 +84,10 @@ class CaseRunner {
   Progress& progress_;
   std::stop_token stop_;
   std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Stream> side_stream_;  ///< for what is looked at meanwhile
+  double looked_at_s_ = 0;
+  bool complained_ = false;
+  bool alone_ = true;  ///< no other device is measured at the same time
   Reason lost_;
   bool hung_ = false;
 };

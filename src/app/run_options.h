@@ -33,6 +33,10 @@ struct RunOptions {
   bool isolate = false;
   bool profile = false;
   bool quiet = false;
+  bool tell_state = false;  ///< of each device, while it is under load (burn)
+  bool at_once_where_several =
+      false;  ///< at_once=1 for the last workload where devices are several
+  std::optional<double> sample_s;
   std::vector<std::string> command;  ///< argv, for the report
 };
 

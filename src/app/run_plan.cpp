@@ -35,6 +35,7 @@ void apply_overrides(const RunOptions& options, SamplingPolicy& policy) {
   if (options.min_time_s) policy.min_time_s = *options.min_time_s;
   if (options.max_time_s) policy.max_time_s = *options.max_time_s;
   if (options.warmup_s) policy.warmup_s = *options.warmup_s;
+  if (options.sample_s) policy.sample_s = *options.sample_s;
   if (options.max_noise_pct) policy.max_noise = *options.max_noise_pct / 100;
   if (options.min_time_s && options.max_time_s && *options.max_time_s < *options.min_time_s) {
     throw ConfigError("--max-time is below --min-time");

@@ -14,8 +14,10 @@
 
 #include "analysis/measured_roof.h"
 #include "analysis/repeat.h"
+#include "app/at_once.h"
 #include "app/case_runner.h"
 #include "app/configs.h"
+#include "app/device_bench.h"
 #include "app/host.h"
 #include "app/isolated.h"
 #include "app/report_file.h"
@@ -28,7 +30,6 @@
 #include "device/select.h"
 #include "gpubench/error.h"
 #include "gpubench/telemetry.h"
-#include "libs/telemetry.h"
 #include "report/table.h"
 #include "util/text.h"
 
@@ -52,6 +53,8 @@ class Run {
     report_.environment = recorded_environment();
     report_.suite = plan_.suite;
     report_.devices = std::move(devices);
+    benches_.resize(report_.devices.size());
+    require_several_for_at_once();
     if (!options.resume.empty()) resume_.emplace(options.resume, report_);
   }
 
@@ -72,6 +75,9 @@ class Run {
                                  [this, &file](ExitCode code) { save_unfinished(file, code); });
       for (std::size_t index = 0; index < report_.devices.size(); ++index)
         run_device(int(index), file);
+      for (const Case& work : plan_.cases) {
+        if (work.conditions.at_once) add(results_at_once(work), file);
+      }
     }
     finish();
     try {
@@ -90,13 +96,16 @@ class Run {
   }
 
  private:
-  /// Everything that lives as long as the run on one device; destroyed in reverse order.
-  struct Opened {
-    std::unique_ptr<Device> device;
-    std::unique_ptr<TelemetrySource> source;
-    std::optional<TelemetryRecorder> recorder;
-    std::optional<CaseRunner> runner;
-  };
+  void require_several_for_at_once() const {
+    for (const Case& work : plan_.cases) {
+      if (work.conditions.at_once && report_.devices.size() < 2) {
+        throw ConfigError(work.id + ": at_once=1 needs several devices (--device all)");
+      }
+      if (work.conditions.at_once && isolated()) {
+        throw ConfigError("at_once=1 is for one process: leave out --isolate and --repeat");
+      }
+    }
+  }
 
   bool isolated() const { return options_.isolate || options_.repeat > 1; }
 
@@ -104,44 +113,69 @@ class Run {
     return resume_ && options_.out.empty() ? resumed_out(options_.resume) : options_.out;
   }
 
-  CaseRunner& open(int index) {
-    const ReportDevice& described = report_.devices[std::size_t(index)];
-    Opened& opened = *opened_.emplace_back(std::make_unique<Opened>());
-    opened.device = open_device(described.info);
-    opened.device->activate();
-    opened.source = make_telemetry(libraries_, described.info);
-    if (opened.source) opened.recorder.emplace(*opened.source);
-    opened.runner.emplace(
-        CaseRunner::Setup{*opened.device, libraries_, described, index, opened.source.get(),
-                          opened.recorder ? &*opened.recorder : nullptr, plan_.policy,
-                          !options_.no_verify, options_.profile, report_.environment},
-        progress_);
-    return *opened.runner;
+  CaseRunner& runner_of(int index) {
+    std::unique_ptr<DeviceBench>& bench = benches_[std::size_t(index)];
+    if (!bench) {
+      bench = std::make_unique<DeviceBench>(
+          report_.devices[std::size_t(index)], index, libraries_,
+          BenchOptions{plan_.policy, !options_.no_verify, options_.profile, options_.tell_state},
+          report_.environment, progress_);
+    }
+    return bench->runner();
   }
 
   void run_device(int index, ReportFile& file) {
     // An isolated case opens the device itself.
-    CaseRunner* runner = isolated() ? nullptr : &open(index);
-    const std::span<const Case> cases(plan_.cases);
-    std::size_t first = 0;
+    CaseRunner* runner = isolated() ? nullptr : &runner_of(index);
+    std::span<const Case> rest(plan_.cases);
     for (const std::size_t size : plan_.groups) {
-      PairedResults group;
+      const std::span<const Case> group = rest.first(size);
+      rest = rest.subspan(size);
+      if (group.front().conditions.at_once) continue;
+      PairedResults measured;
       if (size == 1) {
-        group.results.push_back(result_of(cases[first], index, runner));
+        measured.results.push_back(result_of(group.front(), index, runner));
       } else {
-        group = results_in_turn(cases.subspan(first, size), index, *runner);
+        measured = results_in_turn(group, index, *runner);
       }
-      first += size;
-      if (!isolated()) libraries_used_ = used_libraries();
-      const std::lock_guard lock(results_mutex_);
-      for (Result& result : group.results) {
-        if (result.status != Status::ok && result.status != Status::skipped) failed_ = true;
-        if (result.status != Status::not_run) keep(file, result);  // a line is a write to the disk
-        report_.results.push_back(std::move(result));
-      }
-      for (Comparison& pair : group.comparisons) report_.comparisons.push_back(std::move(pair));
-      report_.libraries = libraries_used_;
+      add(std::move(measured), file);
     }
+  }
+
+  void add(PairedResults measured, ReportFile& file) {
+    if (!isolated()) libraries_used_ = used_libraries();
+    const std::lock_guard lock(results_mutex_);
+    for (Result& result : measured.results) {
+      if (result.status != Status::ok && result.status != Status::skipped) failed_ = true;
+      if (result.status != Status::not_run) keep(file, result);  // a line is a write to the disk
+      report_.results.push_back(std::move(result));
+    }
+    for (Comparison& pair : measured.comparisons) report_.comparisons.push_back(std::move(pair));
+    report_.libraries = libraries_used_;
+  }
+
+  /// The case on all devices at the same time.
+  PairedResults results_at_once(const Case& work) {
+    PairedResults measured;
+    std::vector<CaseRunner*> runners;
+    for (std::size_t i = 0; i < report_.devices.size(); ++i) runners.push_back(&runner_of(int(i)));
+    for (CaseRunner* runner : runners) {
+      const Reason blocked = why_not(runner);
+      if (blocked.code.empty()) continue;
+      for (std::size_t i = 0; i < runners.size(); ++i) {
+        measured.results.push_back(unrun_result(work, int(i), "", blocked));
+      }
+      return measured;
+    }
+    progress_.begin(work.id);
+    for (std::size_t i = 1; i < runners.size(); ++i) progress_.join();
+    measured.results = run_at_once(runners, work, watch_.begin_case(options_.timeout_s));
+    watch_.end_case();
+    for (Result& result : measured.results) {
+      if (result.status == Status::not_run && watch_.timed_out()) set_timeout(result);
+      progress_.end(result);
+    }
+    return measured;
   }
 
   /// A journal does not hold comparisons, so that such a group is always measured again.
@@ -223,11 +257,13 @@ class Run {
     const Reason reason =
         timed_out ? Reason{"E_TIME_LIMIT", "an earlier case reached --timeout and did not end"}
                   : Reason{"E_INTERRUPTED", "the run was interrupted before this case ended"};
-    const std::size_t planned = plan_.cases.size(), under_way = report_.results.size();
-    for (std::size_t i = under_way; i < report_.devices.size() * planned; ++i) {
-      report_.results.push_back(
-          unrun_result(plan_.cases[i % planned], int(i / planned), "", reason));
-      if (i == under_way && timed_out) set_timeout(report_.results.back());
+    bool under_way = true;  // the first that is missing
+    for (std::size_t device = 0; device < report_.devices.size(); ++device) {
+      for (const Case& work : plan_.cases) {
+        if (has_result(work, int(device))) continue;
+        report_.results.push_back(unrun_result(work, int(device), "", reason));
+        if (std::exchange(under_way, false) && timed_out) set_timeout(report_.results.back());
+      }
     }
     finish();
     try {
@@ -238,10 +274,15 @@ class Run {
     }
   }
 
-  bool hung() const {
-    return std::any_of(opened_.begin(), opened_.end(), [](const std::unique_ptr<Opened>& opened) {
-      return opened->runner && opened->runner->hung();
+  bool has_result(const Case& work, int device) const {
+    return std::any_of(report_.results.begin(), report_.results.end(), [&](const Result& result) {
+      return result.device == device && result.id == work.id;
     });
+  }
+
+  bool hung() const {
+    return std::any_of(benches_.begin(), benches_.end(),
+                       [](const auto& bench) { return bench && bench->runner().hung(); });
   }
 
   /// A full disk must not end the run: what follows is then only in the report.
@@ -314,8 +355,8 @@ class Run {
   bool failed_ = false;
   bool out_of_time_ = false;
   decltype(Report::libraries) libraries_used_;
-  std::timed_mutex results_mutex_;  // report_ and the journal, while cases run
-  std::vector<std::unique_ptr<Opened>> opened_;
+  std::timed_mutex results_mutex_;                     // report_ and the journal, while cases run
+  std::vector<std::unique_ptr<DeviceBench>> benches_;  // of each device, once it is opened
 };
 
 }  // namespace
@@ -329,6 +370,11 @@ ExitCode run_verb(const RunOptions& options) {
   Libraries libraries;
   std::vector<ReportDevice> devices =
       choose_devices(options.device, libraries, load_catalogue(options.catalogue));
+  if (options.at_once_where_several && devices.size() > 1) {
+    RunOptions together = options;
+    together.words.emplace_back("at_once=1");
+    plan = plan_run(together, DeviceKind::cuda);
+  }
   return Run(options, std::move(plan), std::move(devices), libraries, watch).execute();
 }
 

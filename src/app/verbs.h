@@ -11,6 +11,14 @@
 namespace gpubench {
 
 ExitCode run_verb(const RunOptions& options);
+
+/// What `burn` was given: of `run` its words, device, output, catalogue and quiet.
+struct BurnOptions {
+  RunOptions run;
+  double minutes = 1;
+};
+ExitCode burn_verb(const BurnOptions& burn);
+
 ExitCode list_verb();
 ExitCode show_verb(const std::string& name);  ///< a workload or a suite
 

@@ -28,11 +28,12 @@ constexpr std::array<Named<CacheMode>, 2> kCacheModes{
     {{CacheMode::cold, "cold"}, {CacheMode::hot, "hot"}}};
 constexpr std::array<Named<LoadMode>, 2> kLoadModes{
     {{LoadMode::sustained, "sustained"}, {LoadMode::burst, "burst"}}};
-constexpr std::array<Named<Fault>, 5> kFaults{{{Fault::none, "none"},
+constexpr std::array<Named<Fault>, 6> kFaults{{{Fault::none, "none"},
                                                {Fault::wrong_element, "wrong_element"},
                                                {Fault::unwritten_tile, "unwritten_tile"},
                                                {Fault::swapped_operands, "swapped_operands"},
-                                               {Fault::nan, "nan"}}};
+                                               {Fault::nan, "nan"},
+                                               {Fault::rare_bits, "rare_bits"}}};
 
 template <class Table, class Enum>
 std::string_view name_of(const Table& table, Enum value) {

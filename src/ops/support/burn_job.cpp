@@ -37,17 +37,23 @@ JobInfo BurnJob::info() const {
   return info;
 }
 
-Check BurnJob::verify(Stream& stream) {
+std::string BurnJob::complaint(Stream& side_stream) {
   DifferingBits found;
-  device_.copy_to_host(stream, &found, found_.data(), sizeof(found));
+  device_.copy_to_host(side_stream, &found, found_.data(), sizeof(found));
+  if (found.words == 0) return {};
+  return fmt::format(
+      "{} words of 32 bits differed between iterations of the same work, the first at byte {} of "
+      "an output: silent corruption",
+      found.words, found.first_byte);
+}
+
+Check BurnJob::verify(Stream& stream) {
+  const std::string differing = complaint(stream);
   Check check = job_->verify(stream);
   check.reference += "; every iteration with the first, bit by bit";
-  if (check.passed && found.words > 0) {
+  if (check.passed && !differing.empty()) {
     check.passed = false;
-    check.detail = fmt::format(
-        "{} words of 32 bits differed between iterations of the same work, the first at byte {} of "
-        "an output: silent corruption",
-        found.words, found.first_byte);
+    check.detail = differing;
   }
   if (kept_ || !check.passed) return check;
   // The inputs of all sets are alike, so their outputs have to be.

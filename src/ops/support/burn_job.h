@@ -22,6 +22,7 @@ class BurnJob : public Job {
   /// The job's own check; then the bits that all iterations are compared with are kept, and what
   /// iterations until then differed in fails.
   Check verify(Stream& stream) override;
+  std::string complaint(Stream& side_stream) override;
   std::vector<OutputView> outputs(std::size_t set) const override { return job_->outputs(set); }
 
  private:

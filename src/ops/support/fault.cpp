@@ -11,6 +11,9 @@ namespace gpubench {
 namespace {
 
 constexpr std::size_t kTileElements = 64;
+/// Runs from one flip of rare_bits to the next, and what its lowest byte becomes.
+constexpr std::size_t kRareRuns = 50;
+constexpr int kOddByte = 0x5b;
 constexpr std::size_t kShiftBytes = 256;
 /// Finite in FP16 and far from any output of random data: those stay within a few hundred.
 constexpr float kWrongValue = -30000.f;
@@ -67,6 +70,8 @@ class FaultyPlan : public Plan {
       device_.copy_on_device(stream, element, wrong_value_.data(), element_bytes_);
     } else if (fault_ == Fault::nan) {
       device_.fill_bytes(stream, element, poison_byte_, element_bytes_);
+    } else if (fault_ == Fault::rare_bits) {
+      if (++runs_ % kRareRuns == 0) device_.fill_bytes(stream, element, kOddByte, 1);
     } else if (fault_ == Fault::unwritten_tile) {
       const std::size_t begin = std::min(element_, output_count_ - tile_elements_);
       device_.fill_bytes(stream, out + begin * element_bytes_, poison_byte_,
@@ -116,6 +121,7 @@ class FaultyPlan : public Plan {
   std::unique_ptr<Plan> plan_;
   Fault fault_;
   std::size_t output_ = 0;
+  std::size_t runs_ = 0;
   std::size_t element_bytes_ = 0;
   std::size_t element_ = 0;
   std::size_t output_count_ = 0;

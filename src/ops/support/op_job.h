@@ -68,7 +68,8 @@ std::uint64_t op_job_footprint(const DeviceInfo& device, const Conditions& condi
 /// unwritten_tile: a run of the first output of at least 64 elements keeps the poison;
 /// swapped_operands: the first two inputs change places (only where they have equal byte sizes;
 /// else the first input is replaced by a shifted view of itself); nan: one element becomes NaN, or
-/// in a type without one its poison.
+/// in a type without one its poison; rare_bits: now and then the lowest byte of one element
+/// changes, too little to be wrong by any tolerance in FP32.
 std::unique_ptr<Plan> plant_fault(Device& device, std::unique_ptr<Plan> plan,
                                   const std::vector<Operand>& operands, Fault fault);
 
