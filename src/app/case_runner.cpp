@@ -13,6 +13,7 @@
 #include "gpubench/error.h"
 #include "measure/sampler.h"
 #include "util/text.h"
+#include "world/thread_world.h"
 
 namespace gpubench {
 namespace {
@@ -96,7 +97,7 @@ void CaseRunner::require_memory(const Case& work) {
   }
 }
 
-void CaseRunner::execute(const Case& work, Result& result) {
+void CaseRunner::execute(const Case& work, World& world, Result& result) {
   const DeviceInfo& info = setup_.device.info();
   if (info.kind == DeviceKind::cuda && info.cc_major < 8) {
     throw Unsupported(
@@ -106,7 +107,7 @@ void CaseRunner::execute(const Case& work, Result& result) {
   }
   progress_.phase("preparing");
   require_memory(work);
-  Context context{setup_.device, *stream_, setup_.libraries, work.conditions};
+  Context context{setup_.device, *stream_, setup_.libraries, work.conditions, &world};
   job_ = work.workload->prepare(context, work.params);
   const JobInfo job_info = job_->info();
   result.impl = job_info.impl;
@@ -195,15 +196,19 @@ Result CaseRunner::run(const Case& work, std::stop_token stop) {
     result.status = status;
     result.reason = std::move(reason);
   };
+  // Outlives the job. A job that waits for a library looks there whether it is to stop.
+  ThreadWorld world(1, stop_);
   try {
     setup_.device.activate();
-    execute(work, result);
+    execute(work, world.rank(0), result);
   } catch (const Unsupported& error) {
     end_with(Status::skipped, error.reason());
   } catch (const DeviceError& error) {
     take(error, result);
   } catch (const Error& error) {
-    end_with(Status::failed, error.reason());
+    if (error.code() != "E_INTERRUPTED" || !stopped(result)) {
+      end_with(Status::failed, error.reason());
+    }
   } catch (const std::bad_alloc&) {
     end_with(Status::failed, {"E_OOM", "the host has too little memory for this case"});
   } catch (const std::exception& error) {

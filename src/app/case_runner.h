@@ -40,7 +40,7 @@ class CaseRunner {
   bool hung() const { return hung_; }
 
  private:
-  void execute(const Case& work, Result& result);
+  void execute(const Case& work, World& world, Result& result);
   void require_memory(const Case& work);
   bool stopped(Result& result) const;
   void profile(const Case& work, Result& result);
