@@ -11,7 +11,9 @@
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <iostream>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,7 @@
 #include "app/verbs.h"
 #include "app/version.h"
 #include "gpubench/error.h"
+#include "report/text_table.h"
 #include "util/text.h"
 #include "util/units.h"
 
@@ -197,8 +200,8 @@ void explain_unknown_verb(const CLI::App& app, int argc, char** argv) {
   for (const std::string& name : names) {
     if (name == argv[1]) return;
   }
-  say(fmt::format("gpubench: no verb '{}'{} (there are: {})\n", argv[1], suggestion(argv[1], names),
-                  join(names, ", ")));
+  say(printable_lines(fmt::format("gpubench: no verb '{}'{} (there are: {})\n", argv[1],
+                                  suggestion(argv[1], names), join(names, ", "))));
 }
 
 }  // namespace
@@ -237,13 +240,15 @@ int run_app(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     const bool asked_for_help = error.get_exit_code() == 0;
     if (!asked_for_help) explain_unknown_verb(app, argc, argv);
-    app.exit(error);
+    std::ostringstream complaint;
+    app.exit(error, std::cout, complaint);
+    say(printable_lines(complaint.str()));
     return int(asked_for_help ? ExitCode::fine : ExitCode::usage);
   } catch (const Error& error) {
-    say(fmt::format("gpubench: {} ({})\n", error.what(), error.code()));
+    say(printable_lines(fmt::format("gpubench: {} ({})\n", error.what(), error.code())));
     return int(code_of(error));
   } catch (const std::exception& error) {
-    say(fmt::format("gpubench: {}\n", error.what()));
+    say(printable_lines(fmt::format("gpubench: {}\n", error.what())));
     return int(ExitCode::case_failed);
   }
 }

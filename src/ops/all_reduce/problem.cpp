@@ -80,9 +80,9 @@ Dtype reduce_dtype(ReduceType type) {
 std::uint64_t all_reduce_count(std::int64_t bytes, ReduceType type) {
   const auto element = static_cast<std::int64_t>(reduce_type_bytes(type));
   if (bytes > 0 && bytes % element == 0) return static_cast<std::uint64_t>(bytes / element);
-  throw ConfigError(fmt::format("bytes={} is no multiple of the {} bytes of an {} element", bytes,
-                                element, to_string(type)),
-                    "E_SIZE");
+  throw ConfigError(
+      fmt::format("bytes={} is no multiple of the {} bytes of {}", bytes, element, to_string(type)),
+      "E_SIZE");
 }
 
 std::vector<Operand> all_reduce_operands(const AllReduceProblem& problem) {
