@@ -5,6 +5,7 @@
 
 #if GPUBENCH_HAS_CUDA
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <memory>
@@ -15,6 +16,8 @@
 #include "gpubench/error.h"
 #include "libs/libraries.h"
 #include "libs/nvidia/nccl.h"
+#include "ops/all_reduce/providers.h"
+#include "tests/ops_fixture.h"
 #include "world/thread_world.h"
 
 #if __has_include(<nccl.h>)
@@ -228,6 +231,57 @@ TEST_F(NcclTest, AFinalizeThatHangsIsAborted) {
   }
   EXPECT_EQ(counted("fakeNcclAborted"), aborted + 2);
   EXPECT_EQ(counted("fakeNcclDestroyed"), destroyed);
+}
+
+TEST_F(NcclTest, AnExceptionUnderWayAbortsInsteadOfWaitingForPeers) {
+  const int aborted = counted("fakeNcclAborted"), destroyed = counted("fakeNcclDestroyed");
+  ThreadWorld world(1);
+  const Reason reason = error_of([&] {
+    const NcclComm comm(libraries_.nccl(), world.rank(0));
+    throw DeviceError("E_OOM", "full");
+  });
+  EXPECT_EQ(reason.code, "E_OOM");
+  EXPECT_EQ(counted("fakeNcclAborted"), aborted + 1);
+  EXPECT_EQ(counted("fakeNcclDestroyed"), destroyed);
+}
+
+TEST_F(NcclTest, TheProviderReducesWithIt) {
+  ThreadWorld world(1);
+  TestBench bench(make_cpu_device());
+  Context context = bench.context();
+  context.world = &world.rank(0);
+  const auto plan = nccl_all_reduce_provider().plan(
+      context, {.type = ReduceType::fp32, .op = ReduceOp::sum, .count = 3});
+  std::vector<float> in{1, 2, 3}, out(3);
+  const std::array<void*, 2> operands{in.data(), out.data()};
+  plan->run(*bench.stream, operands, nullptr);
+  EXPECT_EQ(out, in);
+  EXPECT_EQ(plan->algorithm(), "1 rank: local copy");
+  EXPECT_EQ(plan->workspace_bytes(), 0U);
+}
+
+TEST_F(NcclTest, TheProviderSaysWhatItCanNotDo) {
+  const auto supports = [](DeviceKind kind, int cc_major, ReduceType type) -> std::string {
+    DeviceInfo device;
+    device.kind = kind;
+    device.cc_major = cc_major;
+    return nccl_all_reduce_provider().supports(device, {.type = type}).reason.code;
+  };
+  EXPECT_EQ(supports(DeviceKind::cpu, 0, ReduceType::fp32), "E_UNSUPPORTED_DEVICE");
+  EXPECT_EQ(supports(DeviceKind::cuda, 8, ReduceType::fp8), "E_UNSUPPORTED_ARCH");
+  EXPECT_EQ(supports(DeviceKind::cuda, 8, ReduceType::bf16), "");
+  EXPECT_EQ(supports(DeviceKind::cuda, 9, ReduceType::fp8), "");
+  ::setenv("FAKE_NCCL_VERSION", "22307", 1);
+  ThreadWorld world(1);
+  TestBench bench(make_cpu_device());
+  Context context = bench.context();
+  context.world = &world.rank(0);
+  const Reason reason = error_of([&] {
+    static_cast<void>(
+        nccl_all_reduce_provider().plan(context, {.type = ReduceType::fp8, .count = 1}));
+  });
+  EXPECT_EQ(reason.code, "E_UNSUPPORTED_DTYPE");
+  EXPECT_NE(reason.message.find("NCCL 2.23.7"), std::string::npos) << reason.message;
 }
 
 #if __has_include(<nccl.h>)

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <exception>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -104,6 +105,11 @@ NcclComm::NcclComm(const NcclApi& api, World& world, double timeout_s)
 
 NcclComm::~NcclComm() {
   if (comm_ == nullptr) return;
+  // While an exception is under way the peers can't be expected to finalize theirs.
+  if (std::uncaught_exceptions() > 0) {
+    abort();
+    return;
+  }
   // A communicator that does not block is finalized first. No exception may leave from here, and
   // a peer that is gone is not waited for.
   const auto limit = Clock::now() + std::chrono::duration<double>(timeout_s_);
