@@ -2,6 +2,7 @@
 // All-reduce in worlds of one to eight ranks, each a thread with a cpu device of its own.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include "core/suite.h"
 #include "gpubench/error.h"
 #include "gpubench/world.h"
+#include "ops/all_reduce/job.h"
 #include "ops/all_reduce/pattern_backend.h"
 #include "ops/all_reduce/providers.h"
 #include "tests/ops_fixture.h"
@@ -297,6 +299,41 @@ TEST(AllReduceFailures, ARankWithoutMemoryEndsTheOthers) {
     EXPECT_EQ(error.code(), "E_OOM");
   }
   EXPECT_EQ(told, 2);
+}
+
+/// Right the first time, and does nothing from then on.
+class LazyPlan : public Plan {
+ public:
+  explicit LazyPlan(std::uint64_t count) : count_(count) {}
+  std::size_t workspace_bytes() const override { return 0; }
+  void run(Stream&, std::span<void* const> operands, void*) override {
+    if (ran_) return;
+    std::copy_n(static_cast<const float*>(operands[0]), count_, static_cast<float*>(operands[1]));
+    ran_ = true;
+  }
+
+ private:
+  std::uint64_t count_;
+  bool ran_ = false;
+};
+
+TEST(AllReduceFailures, AnEarlierResultIsNotTakenForANewOne) {
+  ThreadWorld world(1);
+  TestBench bench(make_cpu_device());
+  bench.conditions.cache = CacheMode::hot;
+  Context context = bench.context();
+  context.world = &world.rank(0);
+  const Provider<AllReduceProblem> lazy{
+      "lazy", [](const DeviceInfo&, const AllReduceProblem&) { return Support::yes(); },
+      [](Context&, const AllReduceProblem& problem) -> std::unique_ptr<Plan> {
+        return std::make_unique<LazyPlan>(problem.count);
+      }};
+  const auto job = make_all_reduce_job(context, {.type = ReduceType::fp32, .count = 100}, lazy);
+  EXPECT_TRUE(job->verify(*bench.stream).passed);
+  const Check second = job->verify(*bench.stream);
+  EXPECT_FALSE(second.passed);
+  EXPECT_NE(second.detail.find("100 of 100 elements wrong (100 not finite)"), std::string::npos)
+      << second.detail;
 }
 
 /// A cpu device that remembers what it allocated last.

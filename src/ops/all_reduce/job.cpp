@@ -143,10 +143,13 @@ class AllReduceJob : public Job {
 
 std::unique_ptr<Job> make_all_reduce_job(Context& context, const AllReduceProblem& problem,
                                          const std::string& impl) {
+  return make_all_reduce_job(context, problem,
+                             select(all_reduce_providers(), context.device.info(), problem, impl));
+}
+
+std::unique_ptr<Job> make_all_reduce_job(Context& context, const AllReduceProblem& problem,
+                                         const Provider<AllReduceProblem>& provider) {
   if (context.world == nullptr) throw Error("E_INTERNAL", "an all-reduce needs a world");
-  const DeviceInfo& device = context.device.info();
-  const Provider<AllReduceProblem>& provider =
-      select(all_reduce_providers(), device, problem, impl);
   if (problem.in_place && context.world->size() == 1) {
     throw Unsupported("E_UNSUPPORTED_WORLD",
                       "an in-place all-reduce of one rank does nothing: there is nothing to "
