@@ -18,6 +18,7 @@
 #include "ops/all_reduce/providers.h"
 #include "tests/ops_fixture.h"
 #include "tests/unit/all_reduce_ranks.h"
+#include "tests/unit/spy_device.h"
 
 namespace gpubench {
 namespace {
@@ -336,48 +337,32 @@ TEST(AllReduceFailures, AnEarlierResultIsNotTakenForANewOne) {
       << second.detail;
 }
 
-/// A cpu device that remembers what it allocated last.
-class SpyDevice : public Device {
- public:
-  explicit SpyDevice(void** last) : last_(last) {}
-  const DeviceInfo& info() const override { return cpu_->info(); }
-  void activate() override {}
-  std::unique_ptr<Stream> make_stream() override { return cpu_->make_stream(); }
-  std::unique_ptr<Event> make_event() override { return cpu_->make_event(); }
-  std::unique_ptr<Graph> capture(Stream&, const std::function<void()>&) override { return nullptr; }
-  void* allocate(std::size_t bytes) override { return *last_ = cpu_->allocate(bytes); }
-  void release(void* memory) noexcept override { cpu_->release(memory); }
-  void copy_to_device(Stream& stream, void* to, const void* from, std::size_t bytes) override {
-    cpu_->copy_to_device(stream, to, from, bytes);
-  }
-  void copy_to_host(Stream& stream, void* to, const void* from, std::size_t bytes) override {
-    cpu_->copy_to_host(stream, to, from, bytes);
-  }
-  void copy_on_device(Stream& stream, void* to, const void* from, std::size_t bytes) override {
-    cpu_->copy_on_device(stream, to, from, bytes);
-  }
-  void fill_bytes(Stream& stream, void* to, int byte, std::size_t bytes) override {
-    cpu_->fill_bytes(stream, to, byte, bytes);
-  }
-  MemoryState memory() override { return cpu_->memory(); }
-  bool recover() noexcept override { return true; }
-
- private:
-  std::unique_ptr<Device> cpu_ = make_cpu_device();
-  void** last_;
-};
+TEST(AllReduceFailures, RanksWithCachesOfDifferentSizesAreRefused) {
+  const auto run = [](std::uint64_t second_l2_bytes) {
+    ThreadWorld world(2);
+    run_ranks(world, [&](World& mine) {
+      const auto cold = [](int, Conditions& conditions) { conditions.cache = CacheMode::cold; };
+      RankBench rank(mine, {{"bytes", "100000"}}, cold,
+                     std::make_unique<SpyDevice>(mine.rank() == 1 ? second_l2_bytes : 1 << 20));
+      EXPECT_TRUE(rank.job->verify(*rank.bench.stream).passed);
+    });
+  };
+  EXPECT_NO_THROW(run(1 << 20));
+  EXPECT_THROW(run(1 << 21), Unsupported);
+}
 
 TEST(AllReduceData, WhatIsMeasuredIsWhatWasAskedForNotThePattern) {
-  void* memory = nullptr;
   ThreadWorld world(1);
-  TestBench bench(std::make_unique<SpyDevice>(&memory));
+  auto spy = std::make_unique<SpyDevice>();
+  const SpyDevice& device = *spy;
+  TestBench bench(std::move(spy));
   bench.conditions.cache = CacheMode::hot;
   bench.conditions.data = DataDist::ones;
   Context context = bench.context();
   context.world = &world.rank(0);
   const WorkloadInfo& workload = find_workload("comm/all_reduce");
   const auto job = workload.prepare(context, Params::resolve(workload.params, {{"bytes", "200"}}));
-  const auto* in = static_cast<const float*>(memory);
+  const auto* in = static_cast<const float*>(device.last());
   const auto all_ones = [&] {
     for (int i = 0; i < 100; ++i) {
       if (in[i] != 1) return false;

@@ -51,7 +51,8 @@ class AllReduceJob : public Job {
         plan_(plant_fault(device_, std::move(plan), sets_.operands(), context.conditions.fault)) {
     // Ranks that rotated through different numbers of sets would wait for one another in verify().
     const auto sets = static_cast<double>(sets_.sets());
-    if (world_.max(sets) != sets || -world_.max(-sets) != sets) {
+    const double most = world_.max(sets), least = -world_.max(-sets);
+    if (most != least) {
       throw Unsupported("E_UNSUPPORTED_WORLD",
                         "the devices of the ranks have L2 caches of different sizes; take devices "
                         "of one kind, or --cache hot");
