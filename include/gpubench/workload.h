@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 namespace gpubench {
 
 class Libraries;  // src/libs: NVIDIA's and the CPU math library, loaded on first use
+class World;      // gpubench/world.h
 
 /// What one iteration does, by a named rule (src/core/formulas.h).
 struct Work {
@@ -23,6 +25,9 @@ struct Work {
   double items = 0;
   std::string item_name = {};
   std::string flop_rule = {};  ///< "gemm:2mnk"; empty where flops is 0
+  double message_bytes = 0;    ///< of a collective: the S of algorithm bandwidth S / t
+  /// Bus bandwidth / algorithm bandwidth; nullopt where no data leaves the device.
+  std::optional<double> bus_factor = {};
 };
 
 /// Outcome of comparing outputs with an independent reference. NaN never passes.
@@ -60,6 +65,7 @@ struct Context {
   Stream& stream;
   Libraries& libraries;
   const Conditions& conditions;
+  World* world = nullptr;  ///< the ranks that run this case together; only collectives need it
 };
 
 /// What was chosen for a case, for the report.

@@ -29,6 +29,10 @@ Rate rates(const Work& work, double seconds) {
   if (work.flops > 0) rate.tflops = work.flops / seconds / 1e12;
   if (work.bytes > 0) rate.gb_per_s = work.bytes / seconds / 1e9;
   if (work.items > 0) rate.items_per_s = work.items / seconds;
+  if (work.message_bytes > 0) {
+    rate.algbw_gb_per_s = work.message_bytes / seconds / 1e9;
+    if (work.bus_factor) rate.busbw_gb_per_s = *rate.algbw_gb_per_s * *work.bus_factor;
+  }
   return rate;
 }
 

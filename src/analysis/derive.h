@@ -2,6 +2,7 @@
 // From what was measured to what is reported: statistics, rates, percentages of peaks, warnings.
 //   time per iteration = median of the samples
 //   TFLOP/s = work.flops / time,  GB/s = work.bytes / time
+//   algorithm bandwidth = work.message_bytes / time,  bus bandwidth = that x work.bus_factor
 //   datasheet_pct = TFLOP/s / the SKU's published dense peak for peak.dtype
 //   at_clock_pct  = TFLOP/s / (SMs x FLOP per clock and SM x median SM clock while measuring)
 //   memory_pct    = GB/s / the SKU's published memory bandwidth

@@ -188,6 +188,10 @@ class Remarks {
     if (warned("W_NO_WARMUP")) {
       say("no warm-up: the clocks of the first moments can't be sustained");
     }
+    if (warned("W_WORLD_OF_ONE")) {
+      say("a world of one rank: a copy within the device, no link is used and there is no bus "
+          "bandwidth (2 (n - 1) / n is 0)");
+    }
     if (result_.emulated) {
       say("emulated: operands rounded to the type, computed in {}; no measure of hardware for this "
           "type",

@@ -12,7 +12,9 @@
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <iostream>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,7 @@
 #include "app/verbs.h"
 #include "app/version.h"
 #include "gpubench/error.h"
+#include "report/text_table.h"
 #include "util/text.h"
 #include "util/units.h"
 
@@ -277,16 +280,18 @@ int run_app(int argc, char** argv) {
     }
     const std::string wrong = wrong_verb(app, argc, argv);
     if (wrong.empty()) {
-      app.exit(error);
+      std::ostringstream complaint;
+      app.exit(error, std::cout, complaint);
+      say(printable_lines(complaint.str()));
     } else {
-      say("gpubench: " + wrong + "\n");
+      say(printable_lines("gpubench: " + wrong + "\n"));
     }
     return int(ExitCode::usage);
   } catch (const Error& error) {
-    say(fmt::format("gpubench: {} ({})\n", error.what(), error.code()));
+    say(printable_lines(fmt::format("gpubench: {} ({})\n", error.what(), error.code())));
     return int(code_of(error));
   } catch (const std::exception& error) {
-    say(fmt::format("gpubench: {}\n", error.what()));
+    say(printable_lines(fmt::format("gpubench: {}\n", error.what())));
     return int(ExitCode::case_failed);
   }
 }

@@ -126,7 +126,8 @@ bool CaseRunner::prepare(Running& running) {
   }
   phase("preparing");
   require_memory(work);
-  Context context{setup_.device, *stream_, setup_.libraries, work.conditions};
+  Context context{setup_.device, *stream_, setup_.libraries, work.conditions,
+                  &running.world->rank(0)};
   running.job = work.workload->prepare(context, work.params);
   if (work.conditions.burn) {
     running.job = std::make_unique<BurnJob>(setup_.device, *stream_, std::move(running.job));
@@ -296,7 +297,7 @@ void CaseRunner::take(const DeviceError& error, Running& running) {
 
 CaseRunner::Running CaseRunner::start(const Case& work) const {
   return {&work, unrun_result(work, setup_.device_index, device_word(setup_.device.info()), {}),
-          nullptr};
+          std::make_unique<ThreadWorld>(1, stop_), nullptr};
 }
 
 bool CaseRunner::attempt(Running& running, const std::function<bool()>& step) {
@@ -312,7 +313,9 @@ bool CaseRunner::attempt(Running& running, const std::function<bool()>& step) {
   } catch (const DeviceError& error) {
     take(error, running);
   } catch (const Error& error) {
-    end_with(Status::failed, error.reason());
+    if (error.code() != "E_INTERRUPTED" || !stopped(running.result)) {
+      end_with(Status::failed, error.reason());
+    }
   } catch (const std::bad_alloc&) {
     end_with(Status::failed, {"E_OOM", "the host has too little memory for this case"});
   } catch (const std::exception& error) {

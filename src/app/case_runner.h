@@ -18,6 +18,7 @@
 #include "measure/gathering.h"
 #include "measure/sampler.h"
 #include "measure/telemetry_recorder.h"
+#include "world/thread_world.h"
 
 namespace gpubench {
 
@@ -61,6 +62,8 @@ class CaseRunner {
   struct Running {
     const Case* work;
     Result result;
+    /// A job that waits for a library looks there whether it is to stop.
+    std::unique_ptr<ThreadWorld> world;
     std::unique_ptr<Job> job;
   };
 

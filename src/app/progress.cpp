@@ -10,6 +10,7 @@
 
 #include "app/say.h"
 #include "gpubench/telemetry.h"
+#include "report/text_table.h"
 #include "util/text.h"
 
 namespace gpubench {
@@ -72,12 +73,12 @@ void Progress::end(const Result& result) {
     outcome = fmt::format("{}: {} {}", to_string(result.status), result.reason.code,
                           result.reason.message);
   }
-  say(fmt::format("[{}/{}] {}: {}\n", ended_, total_, result.id, outcome));
+  say(printable_lines(fmt::format("[{}/{}] {}: {}\n", ended_, total_, result.id, outcome)));
 }
 
 void Progress::warn(const std::string& message) {
   if (terminal_ && !quiet_) say("\r\x1b[K");
-  say(fmt::format("gpubench: {}\n", message));
+  say(printable_lines(fmt::format("gpubench: {}\n", message)));
 }
 
 }  // namespace gpubench

@@ -5,6 +5,7 @@
 #include "app/session.h"
 #include "app/verbs.h"
 #include "gpubench/error.h"
+#include "report/text_table.h"
 #include "report/writer.h"
 #include "util/text.h"
 
@@ -27,7 +28,7 @@ std::string link(const DeviceInfo& info) {
 
 void print_device(const ReportDevice& device, const std::string& driver) {
   const DeviceInfo& info = device.info;
-  fmt::print("[{}] {}\n", info.index, info.name);
+  fmt::print("[{}] {}\n", info.index, printable(info.name));
   fmt::print("  uuid          {}\n  pci           {}", info.uuid, info.pci_id);
   if (info.pci_device) fmt::print("  device 0x{:04X}", *info.pci_device);
   fmt::print("\n  arch          {}, {} SMs, L2 {:g} MiB\n", info.arch(), info.sm_count,

@@ -8,6 +8,7 @@
 #include "app/version.h"
 #include "device/devices.h"
 #include "gpubench/error.h"
+#include "report/text_table.h"
 #include "util/text.h"
 
 namespace gpubench {
@@ -16,12 +17,12 @@ namespace {
 void print_library(const LibraryStatus& status) {
   if (status.loaded) {
     fmt::print("  {:<10} {:<14} {}\n", status.name, status.version.empty() ? "?" : status.version,
-               status.path);
+               printable(status.path));
     return;
   }
-  fmt::print("  {:<10} not usable: {}\n", status.name, status.problem);
+  fmt::print("  {:<10} not usable: {}\n", status.name, printable(status.problem));
   for (const std::string& place : status.searched)
-    fmt::print("  {:<10}   looked for {}\n", "", place);
+    fmt::print("  {:<10}   looked for {}\n", "", printable(place));
 }
 
 /// True when a GPU can be used.
@@ -53,7 +54,9 @@ ExitCode doctor_verb() {
   for (const LibraryStatus& status : libraries.statuses(true)) print_library(status);
   fmt::print("\nenvironment\n");
   const auto environment = recorded_environment();
-  for (const auto& [name, value] : environment) fmt::print("  {}={}\n", name, value);
+  for (const auto& [name, value] : environment) {
+    fmt::print("  {}={}\n", printable(name), printable(value));
+  }
   if (environment.empty()) fmt::print("  nothing set that changes how GPU libraries behave\n");
   if (!usable) {
     fmt::print("\nNo GPU can be used; `gpubench run --suite bert --device cpu` works.\n");

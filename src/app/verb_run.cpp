@@ -268,9 +268,9 @@ class Run {
     finish();
     try {
       file.save(report_);
-      if (!file.is_stdout()) say("report: " + file.path() + "\n");
+      if (!file.is_stdout()) say(printable_lines("report: " + file.path() + "\n"));
     } catch (const Error& error) {
-      say(fmt::format("gpubench: {}\n", error.what()));
+      say(printable_lines(fmt::format("gpubench: {}\n", error.what())));
     }
   }
 
@@ -331,7 +331,7 @@ class Run {
     table.width = output_width(fileno(to));
     table.colour = isatty(fileno(to)) != 0 && std::getenv("NO_COLOR") == nullptr;
     fmt::print(to, "{}", result_table(report_, table));
-    if (saved && !file.is_stdout()) fmt::print(to, "report: {}\n", file.path());
+    if (saved && !file.is_stdout()) fmt::print(to, "report: {}\n", printable(file.path()));
   }
 
   ExitCode exit_code() const {

@@ -110,4 +110,15 @@ Work memory_work(std::string_view kernel, std::uint64_t elements, std::size_t el
                     suggestion(kernel, names));
 }
 
+Work all_reduce_work(std::uint64_t elements, std::size_t element_bytes, int ranks) {
+  Work work;
+  work.message_bytes = static_cast<double>(elements) * static_cast<double>(element_bytes);
+  if (ranks > 1) {
+    work.bus_factor = 2.0 * (ranks - 1) / ranks;
+  } else {
+    work.bytes = 2 * work.message_bytes;
+  }
+  return work;
+}
+
 }  // namespace gpubench

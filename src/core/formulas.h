@@ -48,4 +48,10 @@ Work conv_work(std::int64_t n, std::int64_t h, std::int64_t w, std::int64_t c, s
 /// STREAM counts: copy and scale 2 n e, triad 3 n e, read n e bytes; FLOPs 0, 1, 2, 1 per element.
 Work memory_work(std::string_view kernel, std::uint64_t elements, std::size_t element_bytes);
 
+/// All-reduce of `elements` on each of n ranks, as nccl-tests counts: algorithm bandwidth S / t for
+/// the S bytes of one rank, bus bandwidth 2 (n - 1) / n times that (doc/PERFORMANCE.md there): what
+/// each rank sends at least. One rank sends nothing: no bus bandwidth, and it is a copy that reads
+/// and writes S in memory. With more the links bind, and no bytes of memory are counted.
+Work all_reduce_work(std::uint64_t elements, std::size_t element_bytes, int ranks);
+
 }  // namespace gpubench

@@ -27,6 +27,7 @@ std::vector<LibraryStatus> Libraries::statuses(bool load_all) {
 
 CublasLtApi& Libraries::cublaslt() { return state_->vendor->cublaslt(); }
 CudnnApi& Libraries::cudnn() { return state_->vendor->cudnn(); }
+NcclApi& Libraries::nccl() { return state_->vendor->nccl(); }
 NvmlApi* Libraries::nvml() { return state_->vendor->nvml(); }
 CblasApi& Libraries::cblas() { return state_->cblas.get(); }
 VendorLibraries& Libraries::vendor() { return *state_->vendor; }

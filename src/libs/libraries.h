@@ -13,6 +13,7 @@ namespace gpubench {
 class CblasApi;
 class CublasLtApi;
 class CudnnApi;
+class NcclApi;
 class NvmlApi;
 class VendorLibraries;
 
@@ -39,6 +40,7 @@ class Libraries {
   /// library, LibraryError where it is there but unusable.
   CublasLtApi& cublaslt();  ///< src/libs/nvidia/cublaslt.h
   CudnnApi& cudnn();        ///< src/libs/nvidia/cudnn_api.h
+  NcclApi& nccl();          ///< src/libs/nvidia/nccl.h
   CblasApi& cblas();        ///< src/libs/cblas.h
   /// nullptr where there is no usable NVML; statuses() says why.
   NvmlApi* nvml();

@@ -18,6 +18,7 @@ class VendorLibraries {
   virtual std::vector<LibraryStatus> statuses(bool load_all) = 0;
   virtual CublasLtApi& cublaslt() = 0;
   virtual CudnnApi& cudnn() = 0;
+  virtual NcclApi& nccl() = 0;
   virtual NvmlApi* nvml() = 0;
   /// See make_telemetry and enrich_from_nvml.
   virtual std::unique_ptr<TelemetrySource> telemetry(const DeviceInfo& device) = 0;

@@ -25,6 +25,7 @@ class NoVendorLibraries : public VendorLibraries {
   }
   CublasLtApi& cublaslt() override { throw Unsupported("E_LIBRARY_MISSING", kProblem); }
   CudnnApi& cudnn() override { throw Unsupported("E_LIBRARY_MISSING", kProblem); }
+  NcclApi& nccl() override { throw Unsupported("E_LIBRARY_MISSING", kProblem); }
   NvmlApi* nvml() override { return nullptr; }
   std::unique_ptr<TelemetrySource> telemetry(const DeviceInfo&) override { return nullptr; }
   void enrich(DeviceInfo&) override {}

@@ -182,6 +182,8 @@ Work read_work(const JsonNode& node, const JsonNode& rule) {
   work.items = node["items"].optional_real().value_or(0);
   work.item_name = node["item_name"].text();
   work.flop_rule = rule.text();
+  work.message_bytes = node["message_bytes"].optional_real().value_or(0);
+  work.bus_factor = node["bus_factor"].optional_real();
   return work;
 }
 

@@ -58,6 +58,9 @@ class TextTable {
 /// Valid UTF-8 on one line, without control characters.
 std::string printable(std::string_view text);
 
+/// The same, but line ends stay.
+std::string printable_lines(std::string_view text);
+
 /// Terminal cells that printable text takes.
 std::size_t display_width(std::string_view text);
 

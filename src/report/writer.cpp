@@ -60,6 +60,11 @@ Json to_value(const Work& work) {
   object["bytes"] = number(work.bytes);
   object["items"] = number(work.items);
   object["item_name"] = text(work.item_name);
+  // Only of collectives: absent elsewhere, as in reports of older versions.
+  if (work.message_bytes > 0) {
+    object["message_bytes"] = number(work.message_bytes);
+    object["bus_factor"] = number(work.bus_factor);
+  }
   return object;
 }
 

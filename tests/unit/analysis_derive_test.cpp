@@ -30,6 +30,24 @@ TEST(Derive, RatesAreWorkOverMedian) {
   EXPECT_FALSE(result.rate.busbw_gb_per_s.has_value());
 }
 
+TEST(Derive, BandwidthsOfACollective) {
+  Result result = sample_gemm(700);
+  result.peak.dtype.clear();
+  result.work = Work{};
+  result.work->message_bytes = 275e6;
+  result.work->bus_factor = 1.75;  // 8 ranks
+  result.measurement->samples_s = {0.001, 0.001, 0.001};
+  const Result eight = derived(result);
+  EXPECT_DOUBLE_EQ(*eight.rate.algbw_gb_per_s, 275);
+  EXPECT_DOUBLE_EQ(*eight.rate.busbw_gb_per_s, 481.25);
+  EXPECT_FALSE(eight.rate.gb_per_s || eight.rate.tflops || eight.peak.memory_pct);
+  EXPECT_EQ(eight.peak.bound, "");
+  result.work->bus_factor.reset();
+  const Result one = derived(result);
+  EXPECT_DOUBLE_EQ(*one.rate.algbw_gb_per_s, 275);
+  EXPECT_FALSE(one.rate.busbw_gb_per_s.has_value()) << "null, not 0";
+}
+
 TEST(Derive, AboveDatasheetIsAllowedAtBoostClock) {
   const Result result = derived(sample_gemm(1000, 1980));
   EXPECT_NEAR(*result.peak.datasheet_pct, 101.07, 0.1);  // 1000 / 989.4

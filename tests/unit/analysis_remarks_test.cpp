@@ -27,6 +27,12 @@ TEST(Remarks, NothingToSayOfAGoodNumber) {
   EXPECT_TRUE(said(sample_unlucky(Status::skipped, "E_X", "x")).empty());
 }
 
+TEST(Remarks, AWorldOfOneUsesNoLink) {
+  Result result = sample_gemm(700);
+  result.warnings = {"W_WORLD_OF_ONE"};
+  EXPECT_TRUE(says(said(result), "no link is used and there is no bus bandwidth"));
+}
+
 TEST(Remarks, PowerCapWithItsReadings) {
   Result result = sample_gemm(700, 1440);
   result.telemetry->throttle = {{"sw_power_cap", 0.96}};

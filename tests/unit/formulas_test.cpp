@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "gpubench/error.h"
 
@@ -146,6 +147,50 @@ TEST(MemoryWork, CountsAsStreamDoes) {
   EXPECT_EQ(memory_work("triad", 10, 4).flops, 20);
   EXPECT_EQ(memory_work("read", 10, 4).flops, 10);
   EXPECT_THROW(memory_work("tirad", 10, 4), ConfigError);
+}
+
+TEST(AllReduceWork, BusFactorIsWhatEachRankOfARingSends) {
+  for (const int ranks : {2, 3, 4, 5, 8, 16}) {
+    // One chunk per rank; a bit of `have` for each rank whose part is in the sum.
+    const auto n = static_cast<std::size_t>(ranks);
+    const unsigned all = (1u << ranks) - 1;
+    std::vector<std::vector<unsigned>> have(n);
+    for (std::size_t rank = 0; rank < n; ++rank) have[rank].assign(n, 1u << rank);
+    const auto done = [&] {
+      for (const auto& chunks : have)
+        for (const unsigned chunk : chunks)
+          if (chunk != all) return false;
+      return true;
+    };
+    std::size_t chunks_sent = 0;  // by each rank
+    for (std::size_t step = 0; !done(); ++step, ++chunks_sent) {
+      const auto before = have;
+      for (std::size_t rank = 0; rank < n; ++rank) {
+        const std::size_t chunk = (rank + 2 * n - step % n) % n;
+        have[(rank + 1) % n][chunk] |= before[rank][chunk];
+      }
+    }
+    const Work work = all_reduce_work(n, 4, ranks);
+    ASSERT_TRUE(work.bus_factor.has_value());
+    EXPECT_DOUBLE_EQ(*work.bus_factor * static_cast<double>(n), static_cast<double>(chunks_sent));
+    EXPECT_EQ(work.message_bytes, ranks * 4.0);
+    EXPECT_EQ(work.bytes, 0) << "the links bind, not memory";
+    EXPECT_EQ(work.flops, 0);
+  }
+}
+
+TEST(AllReduceWork, FactorsOfNcclTests) {
+  EXPECT_EQ(all_reduce_work(1, 1, 2).bus_factor, 1);
+  EXPECT_EQ(all_reduce_work(1, 1, 4).bus_factor, 1.5);
+  EXPECT_EQ(all_reduce_work(1, 1, 8).bus_factor, 1.75);
+  EXPECT_EQ(all_reduce_work(1, 1, 16).bus_factor, 1.875);
+}
+
+TEST(AllReduceWork, OneRankCopiesAndHasNoBus) {
+  const Work work = all_reduce_work(10, 2, 1);
+  EXPECT_EQ(work.message_bytes, 20);
+  EXPECT_EQ(work.bytes, 40);
+  EXPECT_FALSE(work.bus_factor.has_value()) << "null, not 0";
 }
 
 }  // namespace

@@ -82,6 +82,18 @@ TEST(ReportJson, RoundTripKeepsEverything) {
   EXPECT_EQ(back.host.cores, 16);
 }
 
+TEST(ReportJson, WorkOfACollectiveKeepsItsFactor) {
+  Report report = full_report();
+  EXPECT_EQ(to_json(report).find("message_bytes"), std::string::npos) << "only of collectives";
+  report.results[0].work->message_bytes = 1 << 20;
+  const Report one = parse_report(to_json(report), "r.json");
+  EXPECT_EQ(one.results[0].work->message_bytes, 1 << 20);
+  EXPECT_FALSE(one.results[0].work->bus_factor.has_value());
+  report.results[0].work->bus_factor = 1.75;
+  const Report eight = parse_report(to_json(report), "r.json");
+  EXPECT_EQ(eight.results[0].work->bus_factor, 1.75);
+}
+
 TEST(ReportJson, TelemetryTimesCountFromTheFirstSample) {
   Result result = sample_gemm(700);
   result.measurement->begin_s = 1000;

@@ -36,6 +36,12 @@ TEST(TextTable, TextCanNotTouchTheTerminal) {
   EXPECT_EQ(valid_utf8(printable("\xff\xfe")), printable("\xff\xfe"));
 }
 
+TEST(TextTable, MessagesKeepTheirLines) {
+  EXPECT_EQ(printable_lines("a\033b\n\xff\n"),
+            printable("a\033b") + "\n" + printable("\xff") + "\n");
+  EXPECT_EQ(printable_lines(""), "");
+}
+
 TEST(TextTable, WrapsAtSpaces) {
   EXPECT_EQ(wrap("one two three", 7), (std::vector<std::string>{"one two", "three"}));
   EXPECT_EQ(wrap("extraordinarily long", 5), (std::vector<std::string>{"extraordinarily", "long"}));

@@ -37,8 +37,8 @@ std::vector<std::string> names() {
 class ShippedSuite : public testing::TestWithParam<DeviceKind> {};
 
 TEST_P(ShippedSuite, AllResolve) {
-  EXPECT_EQ(names(), (std::vector<std::string>{"attention", "bert", "bert-full", "conv", "gemm",
-                                               "memory", "smoke"}));
+  EXPECT_EQ(names(), (std::vector<std::string>{"attention", "bert", "bert-full", "comm", "conv",
+                                               "gemm", "memory", "smoke"}));
   for (const std::string& name : names()) {
     const Suite suite = load(name, GetParam());
     EXPECT_EQ(suite.name, name);

@@ -9,6 +9,7 @@
 #include "libs/lazy_library.h"
 #include "libs/nvidia/cublaslt.h"
 #include "libs/nvidia/cudnn_api.h"
+#include "libs/nvidia/nccl.h"
 #include "libs/nvidia/nvml.h"
 #include "libs/vendor_libraries.h"
 #include "util/text.h"
@@ -30,17 +31,6 @@ std::unique_ptr<ProbedLibrary> make_libcuda(SharedLibrary library) {
   return std::make_unique<ProbedLibrary>(
       std::move(library),
       std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10));
-}
-
-std::unique_ptr<ProbedLibrary> make_nccl(SharedLibrary library) {
-  int version = 0;
-  if (library.symbol<int (*)(int*)>("ncclGetVersion")(&version) != 0) {
-    throw LibraryError("E_NCCL", "ncclGetVersion failed; install another version");
-  }
-  return std::make_unique<ProbedLibrary>(std::move(library),
-                                         std::to_string(version / 10000) + "." +
-                                             std::to_string(version / 100 % 100) + "." +
-                                             std::to_string(version % 100));
 }
 
 LibraryStatus cudart_status() {
@@ -76,6 +66,7 @@ class NvidiaLibraries : public VendorLibraries {
     static_cast<void>(cublaslt_.try_get());
     return cudnn_.get();
   }
+  NcclApi& nccl() override { return nccl_.get(); }
   NvmlApi* nvml() override { return nvml_.try_get(); }
 
   std::unique_ptr<TelemetrySource> telemetry(const DeviceInfo& device) override {
@@ -115,7 +106,7 @@ class NvidiaLibraries : public VendorLibraries {
   LazyLibrary<CudnnApi> cudnn_{"cudnn", {"libcudnn.so.9"}, folders_, [this](SharedLibrary library) {
                                  return make_cudnn_api(std::move(library), folders_);
                                }};
-  LazyLibrary<ProbedLibrary> nccl_{"nccl", {"libnccl.so.2"}, folders_, make_nccl};
+  LazyLibrary<NcclApi> nccl_{"nccl", {"libnccl.so.2"}, folders_, make<NcclApi>};
   LazyLibrary<NvmlApi> nvml_{"nvml", {"libnvidia-ml.so.1"}, {}, make<NvmlApi>};
 };
 
