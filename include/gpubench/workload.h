@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct Work {
   double items = 0;
   std::string item_name = {};
   std::string flop_rule = {};  ///< "gemm:2mnk"; empty where flops is 0
+  /// What the bytes cross: "memory"; "l2", whose peak nobody publishes; "pcie", or "pcie_duplex"
+  /// where half of them go each way at the same time.
+  std::string bytes_over = "memory";
 };
 
 /// Outcome of comparing outputs with an independent reference. NaN never passes.
@@ -37,6 +41,13 @@ struct Check {
 
 enum class DataDist { normal, uniform, zeros, ones };
 enum class CacheMode { cold, hot };
+/// How the sampler times a job.
+enum class Timing {
+  queued,   ///< by events in a chain of batches queued ahead; what is short becomes a graph
+  stream,   ///< as `queued`, but never as a graph: the calls made by `enqueue` are what is measured
+  enqueue,  ///< by the host's clock over the calls alone, made while the device has nothing to do
+  latency,  ///< by the host's clock from the call until the host sees the work done
+};
 /// Planted faults for testing the checks (environment variable GPUBENCH_FAULT).
 enum class Fault { none, wrong_element, unwritten_tile, swapped_operands, nan };
 
@@ -67,6 +78,7 @@ struct JobInfo {
   std::uint64_t memory_bytes = 0;
   std::uint64_t workspace_bytes = 0;
   std::vector<std::string> warnings = {};  ///< codes such as W_CACHE_RESIDENT
+  std::string cache = {};  ///< "hot" or "cold" where the workload decides it, not the conditions
 };
 
 /// One prepared case. The constructor allocates, fills and plans; the destructor frees.
@@ -76,6 +88,12 @@ class Job {
   /// One iteration; never synchronises, allocates or prints. `iteration % sets()` picks the
   /// buffers.
   virtual void enqueue(Stream& stream, std::size_t iteration) = 0;
+  virtual Timing timing() const { return Timing::queued; }
+  /// The SM clock over the last iterations, where the job's kernels read the counters themselves.
+  virtual std::optional<double> measured_clock_mhz(Stream& stream) {
+    static_cast<void>(stream);
+    return std::nullopt;
+  }
   /// Buffer sets that `iteration` rotates through, for a cold cache.
   virtual std::size_t sets() const { return 1; }
   virtual Work work() const = 0;

@@ -5,11 +5,13 @@
 #include <cmath>
 #include <deque>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "core/statistics.h"
 #include "gpubench/error.h"
+#include "measure/host_samples.h"
 #include "measure/sample_stream.h"
 
 namespace gpubench {
@@ -69,7 +71,8 @@ BatchPlan plan_batch(Device& device, Stream& stream, Job& job, const SamplingPol
     return plan;  // enqueueing computes, so nothing can be queued ahead
   }
   const bool short_kernel =
-      time.iteration_s < kGraphBelowS || time.host_s > kGraphAboveHostShare * time.iteration_s;
+      job.timing() == Timing::queued &&
+      (time.iteration_s < kGraphBelowS || time.host_s > kGraphAboveHostShare * time.iteration_s);
   plan.iterations = batch_for(time.iteration_s, policy.sample_s);
   if (short_kernel) {
     // Launch-bound estimates are too long, so the batch is made for twice the sample's length;
@@ -89,8 +92,28 @@ BatchPlan plan_batch(Device& device, Stream& stream, Job& job, const SamplingPol
   return plan;
 }
 
+/// Where the samples come from, and what the report calls that.
+struct Source {
+  std::unique_ptr<Samples> samples;
+  std::string kind;
+};
+
+Source source_of(Device& device, Stream& stream, Job& job, const SamplingPolicy& policy,
+                 double hang_s) {
+  const bool on_cpu = device.info().kind == DeviceKind::cpu;
+  const Timing timing = job.timing();
+  if (!on_cpu && (timing == Timing::enqueue || timing == Timing::latency)) {
+    return {std::make_unique<HostSamples>(stream, job, timing, hang_s),
+            timing == Timing::enqueue ? "enqueue" : "latency"};
+  }
+  BatchPlan plan = plan_batch(device, stream, job, policy);
+  std::string kind = on_cpu ? "host" : plan.graph ? "graph" : "stream";
+  return {std::make_unique<SampleStream>(device, stream, job, std::move(plan), hang_s),
+          std::move(kind)};
+}
+
 /// Load until time per iteration is flat. Returns seconds of load, or nothing when interrupted.
-double warm_up(SampleStream& samples, const SamplingPolicy& policy, const std::stop_token& stop,
+double warm_up(Samples& samples, const SamplingPolicy& policy, const std::stop_token& stop,
                const ProgressFn& progress) {
   const double begin = steady_seconds();
   std::deque<double> windows;  // mean time per sample of the last windows
@@ -122,7 +145,7 @@ double warm_up(SampleStream& samples, const SamplingPolicy& policy, const std::s
   return 0;
 }
 
-void collect(SampleStream& samples, const SamplingPolicy& policy, const std::stop_token& stop,
+void collect(Samples& samples, const SamplingPolicy& policy, const std::stop_token& stop,
              const ProgressFn& progress, Measurement& measurement) {
   StoppingRule rule(policy);
   const double per_iteration = 1.0 / double(samples.iterations());
@@ -154,18 +177,18 @@ void collect(SampleStream& samples, const SamplingPolicy& policy, const std::sto
 
 Measurement measure(Device& device, Stream& stream, Job& job, const SamplingPolicy& policy,
                     std::stop_token stop, const ProgressFn& progress, double hang_s) {
-  BatchPlan plan = plan_batch(device, stream, job, policy);
+  const Source source = source_of(device, stream, job, policy, hang_s);
+  Samples& samples = *source.samples;
   Measurement measurement;
-  measurement.kind = device.info().kind == DeviceKind::cpu ? "host"
-                     : plan.graph                          ? "graph"
-                                                           : "stream";
-  measurement.batch = std::int64_t(plan.iterations);
-  SampleStream samples(device, stream, job, std::move(plan), hang_s);
+  measurement.kind = source.kind;
+  measurement.batch = std::int64_t(samples.iterations());
   measurement.warmup_s = warm_up(samples, policy, stop, progress);
   const std::size_t starved_before = samples.starved();
   collect(samples, policy, stop, progress, measurement);
   const double starved = double(samples.starved() - starved_before);
+  // Where the host's calls are what is measured, waiting for them is no fault.
   measurement.launch_bound = device.info().kind != DeviceKind::cpu &&
+                             job.timing() == Timing::queued &&
                              starved > 0.05 * double(measurement.samples_s.size());
   if (measurement.stop == "bad_timer" ||
       (measurement.samples_s.empty() && measurement.stop != "interrupted")) {

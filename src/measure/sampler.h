@@ -21,8 +21,9 @@ struct SamplingProgress {
 /// Called a few times a second from measure().
 using ProgressFn = std::function<void(const SamplingProgress&)>;
 
-/// Throws DeviceError E_HANG when a sample takes longer than `hang_s`, DeviceError E_BAD_TIMER when
-/// the timer returns nothing usable. A requested stop ends sampling with stop "interrupted".
+/// Times the job as its timing() says. Throws DeviceError E_HANG when a sample takes longer than
+/// `hang_s`, DeviceError E_BAD_TIMER when the timer returns nothing usable. A requested stop ends
+/// sampling with stop "interrupted".
 Measurement measure(Device& device, Stream& stream, Job& job, const SamplingPolicy& policy,
                     std::stop_token stop, const ProgressFn& progress, double hang_s = 60);
 
