@@ -89,7 +89,7 @@ def work_of(case):
                               backward, ELEMENT_BYTES[p["dtype"]])
         rule = "attention:causal" if p["causal"] else "attention:4bhssd"
         rule += "*2.5" if backward else ""
-    return {**work, "items": 0.0, "item_name": None}, rule
+    return {**work, "bytes_over": "memory", "items": 0.0, "item_name": None}, rule
 
 
 def gemm_cases():

@@ -115,6 +115,7 @@ void CaseRunner::execute(const Case& work, Result& result) {
   result.emulated = job_info.emulated;
   result.peak.dtype = job_info.peak_dtype;
   result.warnings = job_info.warnings;
+  if (!job_info.cache.empty()) result.cache = job_info.cache;
   result.work = job_->work();
   result.peak_memory_bytes = job_info.memory_bytes;
   result.workspace_bytes = job_info.workspace_bytes;
@@ -141,6 +142,10 @@ void CaseRunner::execute(const Case& work, Result& result) {
     result.telemetry->gpm = gpm;
     add_counters(*result.telemetry, before, setup_.source->counters());
     setup_.telemetry->forget_before(measurement.end_s);
+  }
+  if (const auto clock = job_->measured_clock_mhz(*stream_)) {
+    result.peak.clock_mhz = clock;
+    result.peak.clock_source = "cycles";
   }
   if (setup_.verify) {
     progress_.phase("verifying");

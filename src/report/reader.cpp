@@ -173,6 +173,8 @@ Work read_work(const JsonNode& node, const JsonNode& rule) {
   work.items = node["items"].optional_real().value_or(0);
   work.item_name = node["item_name"].text();
   work.flop_rule = rule.text();
+  // Reports of 0.1.0 have only work whose bytes cross the memory.
+  if (!node["bytes_over"].is_null()) work.bytes_over = node["bytes_over"].text();
   return work;
 }
 
@@ -244,7 +246,10 @@ void read_measured(const JsonNode& node, Result& result) {
                  peak["at_clock_pct"].optional_real(),
                  peak["memory_pct"].optional_real(),
                  peak["of_measured_roof_pct"].optional_real(),
-                 peak["bound"].text()};
+                 peak["bound"].text(),
+                 peak["link_pct"].optional_real(),
+                 peak["clock_mhz"].optional_real(),
+                 peak["clock_source"].text()};
   if (!node["telemetry"].is_null()) result.telemetry = read_telemetry(node["telemetry"]);
 }
 
