@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(kFmaThreads) fma_kernel(ClockLoad load, float 
   }
   if (thread == 0) write_stamp(load.begin);
   __syncthreads();
-  for (std::int64_t step = 0; step < load.steps; ++step) {
+  for (int step = 0; step < load.steps; ++step) {
 #pragma unroll
     for (int i = 0; i < kFmaPerStep; ++i) {
 #pragma unroll
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(kMmaWarps* kWarp) mma_kernel(ClockLoad load) {
   }
   if (thread == 0) write_stamp(load.begin);
   __syncthreads();
-  for (std::int64_t step = 0; step < load.steps; ++step) {
+  for (int step = 0; step < load.steps; ++step) {
 #pragma unroll
     for (int i = 0; i < kMmaPerStep; ++i) {
 #pragma unroll

@@ -13,7 +13,7 @@ namespace gpubench {
 /// x = a x + b in FP32, a = 1.
 constexpr int kFmaThreads = 1024;  ///< per block, one block per SM
 constexpr int kFmaChains = 8;      ///< per thread
-constexpr int kFmaPerStep = 16;    ///< of each chain
+constexpr int kFmaPerStep = 32;    ///< of each chain: the loop's own instructions take issue slots
 
 /// D += A B by mma.sync m16n8k16, BF16 with FP32 sums.
 constexpr int kMmaWarps = 16;  ///< per block, one block per SM
@@ -26,7 +26,7 @@ struct ClockLoad {
   const float* a = nullptr;  ///< tensor: [m][k]
   const float* b = nullptr;  ///< tensor: [chain][k][n]; else [thread][chain]
   float* out = nullptr;      ///< tensor: [block][warp][chain][m][n]; else [block][thread][chain]
-  std::int64_t steps = 0;
+  int steps = 0;
   unsigned blocks = 0;
   ClockStamp* begin = nullptr;  ///< kMostSms each
   ClockStamp* end = nullptr;

@@ -71,13 +71,19 @@ __global__ void __launch_bounds__(kThreads) cache_kernel(CacheArguments argument
   const std::uint64_t items = arguments.passes * chunks;
   const std::uint64_t warps = std::uint64_t{gridDim.x} * (kThreads / kWarp);
   const std::uint64_t warp = (std::uint64_t{blockIdx.x} * kThreads + threadIdx.x) / kWarp;
+  // item % chunks, kept without dividing each time: that would be half of the instructions.
+  std::uint64_t chunk = warp % chunks;
+  const std::uint64_t step = warps % chunks;
   for (std::uint64_t item = warp; item < items; item += warps) {
-    float sum = sum_of_chunk<kCopies>(arguments, item % chunks * kCacheChunk, lane);
+    float sum = sum_of_chunk<kCopies>(arguments, chunk * kCacheChunk, lane);
+    chunk += step;
+    if (chunk >= chunks) chunk -= chunks;
 #pragma unroll
     for (unsigned offset = kWarp / 2; offset > 0; offset /= 2) {
       sum += __shfl_down_sync(0xffffffffu, sum, offset);
     }
-    if (lane == 0) arguments.sums[item] = sum;
+    // Streaming: the sums must not take room in the cache from the working set.
+    if (lane == 0) __stcs(arguments.sums + item, sum);
   }
 }
 

@@ -13,7 +13,7 @@ constexpr std::int64_t kSchedulers = 4;  // of an SM, each with 32 lanes
 constexpr std::int64_t kWarp = 32;
 
 std::int64_t chain_length(const ClockProblem& problem) {
-  return problem.steps * (problem.tensor ? kMmaPerStep : kFmaPerStep);
+  return std::int64_t{problem.steps} * (problem.tensor ? kMmaPerStep : kFmaPerStep);
 }
 
 std::int64_t chains_per_block(const ClockProblem& problem) {
@@ -33,8 +33,7 @@ ClockProblem clock_problem(const DeviceInfo& device, bool tensor, std::int64_t m
   ClockProblem problem{.tensor = tensor, .blocks = std::max(device.sm_count, 1)};
   const double cycles =
       static_cast<double>(milliseconds) * 1e3 * device.max_sm_clock_mhz.value_or(kUsualClockMhz);
-  problem.steps =
-      static_cast<std::int64_t>(cycles / static_cast<double>(least_cycles_per_step(tensor))) + 1;
+  problem.steps = static_cast<int>(cycles / static_cast<double>(least_cycles_per_step(tensor))) + 1;
   return problem;
 }
 

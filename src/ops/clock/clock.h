@@ -17,7 +17,7 @@ namespace gpubench {
 struct ClockProblem {
   bool tensor = false;
   std::int64_t blocks = 0;  ///< SMs
-  std::int64_t steps = 0;
+  int steps = 0;
 };
 
 /// A load that lasts at least `milliseconds` on an SM that does `kMostPerClock` of its operations

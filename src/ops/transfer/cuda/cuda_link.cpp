@@ -42,8 +42,12 @@ class HostArena {
     constexpr unsigned kFlags = cudaHostRegisterPortable | cudaHostRegisterMapped;
     const cudaError_t status = cudaHostRegister(pages_->data(), pages_->size(), kFlags);
     if (status == cudaSuccess) {
+      const cudaError_t mapped = cudaHostGetDevicePointer(&on_device_, pages_->data(), 0);
+      if (mapped != cudaSuccess) {
+        static_cast<void>(cudaHostUnregister(pages_->data()));
+        check(mapped);
+      }
       registered_ = true;
-      check(cudaHostGetDevicePointer(&on_device_, pages_->data(), 0));
       return;
     }
     if (is_sticky(status)) check(status);
