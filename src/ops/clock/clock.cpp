@@ -17,13 +17,14 @@ std::int64_t chain_length(const ClockProblem& problem) {
 }
 
 std::int64_t chains_per_block(const ClockProblem& problem) {
-  return problem.tensor ? kMmaWarps * kMmaChains : kFmaThreads * kFmaChains;
+  return problem.tensor ? std::int64_t{kMmaWarps} * kMmaChains
+                        : std::int64_t{kFmaThreads} * kFmaChains;
 }
 
 /// At one warp-wide FMA per scheduler and clock, or one m16n8k16 per SM and clock: the rates of an
 /// H100's datasheet.
 std::int64_t least_cycles_per_step(bool tensor) {
-  return tensor ? kMmaWarps * kMmaChains * kMmaPerStep
+  return tensor ? std::int64_t{kMmaWarps} * kMmaChains * kMmaPerStep
                 : kFmaThreads / kWarp / kSchedulers * kFmaChains * kFmaPerStep;
 }
 
@@ -46,8 +47,8 @@ std::vector<Operand> clock_operands(const ClockProblem& problem) {
   }
   operands.push_back({.name = "b",
                       .role = Role::input,
-                      .count = std::size_t(problem.tensor ? kMmaChains * kMmaK * kMmaN
-                                                          : kFmaThreads * kFmaChains)});
+                      .count = problem.tensor ? std::size_t{kMmaChains} * kMmaK * kMmaN
+                                              : std::size_t{kFmaThreads} * kFmaChains});
   operands.push_back({.name = "out", .role = Role::output, .count = outputs});
   return operands;
 }

@@ -103,6 +103,7 @@ void reference_on_host(Device& device, Stream& stream, const ClockProblem& probl
                         described[i].count * sizeof(float));
   }
   std::vector<const float*> inputs;
+  inputs.reserve(values.size());
   for (const std::vector<float>& input : values) inputs.push_back(input.data());
   std::vector<float> outputs(described.back().count);
   clock_reference(problem, inputs, outputs.data());
