@@ -43,7 +43,7 @@ std::vector<Operand> clock_operands(const ClockProblem& problem) {
                                                 (problem.tensor ? kMmaM * kMmaN : 1));
   std::vector<Operand> operands;
   if (problem.tensor) {
-    operands.push_back({.name = "a", .role = Role::input, .count = kMmaM * kMmaK});
+    operands.push_back({.name = "a", .role = Role::input, .count = std::size_t{kMmaM} * kMmaK});
   }
   operands.push_back({.name = "b",
                       .role = Role::input,
