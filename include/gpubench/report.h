@@ -27,9 +27,10 @@ int badness(Status status);
 /// Raw samples of one case and why sampling stopped. Times are seconds per iteration.
 struct Measurement {
   std::vector<double> samples_s;
-  std::int64_t batch = 1;         ///< iterations per sample
-  std::string kind;               ///< "stream", "graph" (one graph per sample) or "host"
-  std::string stop;               ///< "noise", "plateau", "max_time", "max_samples", "interrupted"
+  std::int64_t batch = 1;  ///< iterations per sample
+  std::string kind;  ///< "stream", "graph" (one graph per sample), "host" (cpu), or by the host's
+                     ///< clock "enqueue" (the calls alone) and "latency" (until the work is done)
+  std::string stop;  ///< "noise", "plateau", "max_time", "max_samples", "interrupted"
   std::int64_t dropped = 0;       ///< samples the timer made unusable (zero, negative, NaN)
   double begin_s = 0, end_s = 0;  ///< steady_seconds() of first and last sample
   double warmup_s = 0;            ///< seconds of load before the first sample
@@ -57,12 +58,15 @@ struct Rate {
 };
 
 struct Peak {
-  std::string dtype;                    ///< the peak compared with; empty: null
-  std::optional<double> datasheet_pct;  ///< of the published dense peak
-  std::optional<double> at_clock_pct;   ///< of SMs x FLOP/clk/SM x median clock while measuring
-  std::optional<double> memory_pct;     ///< of the published memory bandwidth
+  std::string dtype;                           ///< the peak compared with; empty: null
+  std::optional<double> datasheet_pct;         ///< of the published dense peak
+  std::optional<double> at_clock_pct;          ///< of SMs x FLOP/clk/SM x clock_mhz
+  std::optional<double> memory_pct;            ///< of the published memory bandwidth
   std::optional<double> of_measured_roof_pct;  ///< analysis/measured_roof.h
-  std::string bound;                           ///< "compute", "memory", or empty where unknown
+  std::string bound;                ///< "compute", "memory", "link", or empty where unknown
+  std::optional<double> link_pct;   ///< of the published bandwidth of the link, each direction
+  std::optional<double> clock_mhz;  ///< SM clock while measuring
+  std::string clock_source;  ///< "nvml" (median of readings) or "cycles" (counted on the device)
 };
 
 /// Several runs of one case, each in a process of its own (--repeat).

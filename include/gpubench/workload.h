@@ -25,7 +25,10 @@ struct Work {
   double items = 0;
   std::string item_name = {};
   std::string flop_rule = {};  ///< "gemm:2mnk"; empty where flops is 0
-  double message_bytes = 0;    ///< of a collective: the S of algorithm bandwidth S / t
+  /// What the bytes cross: "memory"; "l2", whose peak nobody publishes; "pcie", or "pcie_duplex"
+  /// where half of them go each way at the same time.
+  std::string bytes_over = "memory";
+  double message_bytes = 0;  ///< of a collective: the S of algorithm bandwidth S / t
   /// Bus bandwidth / algorithm bandwidth; nullopt where no data leaves the device.
   std::optional<double> bus_factor = {};
 };
@@ -44,6 +47,13 @@ enum class DataDist { normal, uniform, zeros, ones };
 enum class CacheMode { cold, hot };
 /// Under steady load, or each sample after a rest: before power and heat lower the clock.
 enum class LoadMode { sustained, burst };
+/// How the sampler times a job.
+enum class Timing {
+  queued,   ///< by events in a chain of batches queued ahead; what is short becomes a graph
+  stream,   ///< as `queued`, but never as a graph: the calls made by `enqueue` are what is measured
+  enqueue,  ///< by the host's clock over the calls alone, made while the device has nothing to do
+  latency,  ///< by the host's clock from the call until the host sees the work done
+};
 /// Planted faults for testing the checks (environment variable GPUBENCH_FAULT).
 enum class Fault { none, wrong_element, unwritten_tile, swapped_operands, nan, rare_bits };
 
@@ -78,6 +88,7 @@ struct JobInfo {
   std::uint64_t memory_bytes = 0;
   std::uint64_t workspace_bytes = 0;
   std::vector<std::string> warnings = {};  ///< codes such as W_CACHE_RESIDENT
+  std::string cache = {};  ///< "hot" or "cold" where the workload decides it, not the conditions
 };
 
 /// Where an output of a job lies on the device.
@@ -93,6 +104,12 @@ class Job {
   /// One iteration; never synchronises, allocates or prints. `iteration % sets()` picks the
   /// buffers.
   virtual void enqueue(Stream& stream, std::size_t iteration) = 0;
+  virtual Timing timing() const { return Timing::queued; }
+  /// The SM clock over the last iterations, where the job's kernels read the counters themselves.
+  virtual std::optional<double> measured_clock_mhz(Stream& stream) {
+    static_cast<void>(stream);
+    return std::nullopt;
+  }
   /// Buffer sets that `iteration` rotates through, for a cold cache.
   virtual std::size_t sets() const { return 1; }
   virtual Work work() const = 0;

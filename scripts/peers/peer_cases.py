@@ -101,7 +101,7 @@ def work_of(case):
         rule = "conv:2npqkcrs/groups"
     else:
         work, rule = attention_work(p)
-    return {**work, "items": 0.0, "item_name": None}, rule
+    return {**work, "bytes_over": "memory", "items": 0.0, "item_name": None}, rule
 
 
 def gemm_cases():

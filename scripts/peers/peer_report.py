@@ -12,7 +12,8 @@ import tempfile
 import peer_cases
 
 LIBRARIES = ("driver", "libcuda", "cudart", "cublaslt", "cudnn", "nccl", "nvml")
-PEAK_KEYS = ("dtype", "datasheet_pct", "at_clock_pct", "memory_pct", "of_measured_roof_pct", "bound")
+PEAK_KEYS = ("dtype", "datasheet_pct", "at_clock_pct", "memory_pct", "of_measured_roof_pct", "bound",
+             "link_pct", "clock_mhz", "clock_source")
 ENVIRONMENT_PREFIXES = ("NCCL_", "CUDA_", "CUBLAS_", "CUDNN_", "GPUBENCH_")
 
 

@@ -36,6 +36,17 @@ Rate rates(const Work& work, double seconds) {
   return rate;
 }
 
+/// What is known before the rates: the type, and the clock where the device counted its cycles.
+Peak known_peak(const Peak& given) {
+  Peak peak;
+  peak.dtype = given.dtype;
+  if (given.clock_source == "cycles") {
+    peak.clock_mhz = given.clock_mhz;
+    peak.clock_source = given.clock_source;
+  }
+  return peak;
+}
+
 /// Which of the two published peaks takes longer for this work; empty where one of them is not
 /// known.
 std::string binding_roof(const Work& work, const std::optional<double>& tflops,
@@ -49,19 +60,24 @@ std::string binding_roof(const Work& work, const std::optional<double>& tflops,
 }
 
 void fill_peak(Result& result, const ReportDevice& device) {
-  Peak peak;
-  peak.dtype = result.peak.dtype;
+  Peak peak = known_peak(result.peak);
+  // Most readings of a burst are of the rests between the samples.
+  if (!peak.clock_mhz && result.mode != "burst" && result.telemetry &&
+      result.telemetry->sm_clock_median_mhz) {
+    peak.clock_mhz = result.telemetry->sm_clock_median_mhz;
+    peak.clock_source = "nvml";
+  }
   if (!result.emulated && device.info.kind == DeviceKind::cuda) {
     const auto datasheet = datasheet_tflops(device, peak.dtype);
-    const auto bandwidth = memory_gb_per_s(device);
-    // Most readings of a burst are of the rests between the samples.
-    const auto clock = result.telemetry && result.mode != "burst"
-                           ? result.telemetry->sm_clock_median_mhz
-                           : std::optional<double>();
+    const auto bandwidth = memory_gb_per_s(device, *result.work);
+    const auto link = link_gb_per_s(device, *result.work);
     peak.datasheet_pct = percent(result.rate.tflops, datasheet);
-    peak.at_clock_pct = percent(result.rate.tflops, tflops_at_clock(device, peak.dtype, clock));
+    peak.at_clock_pct =
+        percent(result.rate.tflops, tflops_at_clock(device, peak.dtype, peak.clock_mhz));
     peak.memory_pct = percent(result.rate.gb_per_s, bandwidth);
-    peak.bound = binding_roof(*result.work, datasheet, bandwidth, !peak.dtype.empty());
+    peak.link_pct = percent(result.rate.gb_per_s, link);
+    peak.bound =
+        link ? "link" : binding_roof(*result.work, datasheet, bandwidth, !peak.dtype.empty());
   }
   result.peak = peak;
 }
@@ -88,6 +104,11 @@ void warn_of_device(Result& result, const ReportDevice& device) {
   warn_if(result, counted(result, {"ecc_corrected", "ecc_uncorrected", "remapped_rows"}) > 0,
           "W_ECC_ERRORS");
   warn_if(result, counted(result, {"pcie_replays"}) > 0, "W_PCIE_ERRORS");
+  // The generation falls on an idle card and comes back with the load; lanes do not.
+  const bool crosses_pcie = result.work && result.work->bytes_over.starts_with("pcie");
+  const auto& lanes = device.info.pcie_width;
+  const auto& most_lanes = device.info.pcie_max_width;
+  warn_if(result, crosses_pcie && lanes && most_lanes && *lanes < *most_lanes, "W_PCIE_DEGRADED");
   warn_if(result, device.info.other_processes.value_or(0) > 0, "W_GPU_BUSY");
   const auto& limit = device.info.power_limit_w;
   const auto& usual = device.info.default_power_limit_w;
@@ -139,9 +160,7 @@ std::optional<double> relative_half_width(const Stats& stats) {
 void derive(Result& result, const ReportDevice& device) {
   result.time_s.reset();
   result.rate = {};
-  Peak unknown;
-  unknown.dtype = result.peak.dtype;
-  result.peak = unknown;
+  result.peak = known_peak(result.peak);
   if (!result.measurement || result.status == Status::skipped || result.status == Status::not_run) {
     return;
   }

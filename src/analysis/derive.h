@@ -4,8 +4,9 @@
 //   TFLOP/s = work.flops / time,  GB/s = work.bytes / time
 //   algorithm bandwidth = work.message_bytes / time,  bus bandwidth = that x work.bus_factor
 //   datasheet_pct = TFLOP/s / the SKU's published dense peak for peak.dtype
-//   at_clock_pct  = TFLOP/s / (SMs x FLOP per clock and SM x median SM clock while measuring)
-//   memory_pct    = GB/s / the SKU's published memory bandwidth
+//   at_clock_pct  = TFLOP/s / (SMs x FLOP per clock and SM x SM clock while measuring)
+//   memory_pct    = GB/s / the SKU's published memory bandwidth, where the bytes cross the memory
+//   link_pct      = GB/s / the SKU's published bandwidth of the link, where they cross one
 //   bound         = "compute" if flops at the dense peak take longer than bytes at the bandwidth
 // Emulated results, the cpu and unknown devices have no percentages. Nothing is clamped at 100.
 #pragma once
@@ -17,9 +18,10 @@
 
 namespace gpubench {
 
-/// Fills time_s, rate and peak (peak.dtype is input) and adds to warnings, each code once. A result
-/// without measurement or one that did not run gets neither numbers nor warnings.
-/// `result.telemetry` is nullopt only where the device could not be read at all (W_NO_NVML).
+/// Fills time_s, rate and peak and adds to warnings, each code once. Of the peak, dtype is input,
+/// and so is the clock where the job counted cycles itself. A result without measurement or one
+/// that did not run gets neither numbers nor warnings. `result.telemetry` is nullopt only where the
+/// device could not be read at all (W_NO_NVML).
 void derive(Result& result, const ReportDevice& device);
 
 /// Whether a result carries a warning.

@@ -52,7 +52,8 @@ std::optional<double> share_of_roof(const Result& result, const Roofs& roofs) {
   const double tflops = found == roofs.tflops.end() ? 0 : found->second;
   const auto of_compute = percent(result.rate.tflops, tflops);
   const auto of_memory = percent(result.rate.gb_per_s, roofs.gb_per_s);
-  if (result.peak.bound == "compute") return of_compute;
+  const bool memory = !result.work || result.work->bytes_over == "memory";
+  if (result.peak.bound == "compute" || !memory) return of_compute;
   if (result.peak.bound == "memory") return of_memory;
   // The roof that takes longer is the one of which more is reached.
   if (of_compute && of_memory) return std::max(*of_compute, *of_memory);

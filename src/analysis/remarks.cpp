@@ -23,6 +23,8 @@ class Remarks {
   std::vector<std::string> take() {
     faults();
     limits();
+    counted_cycles();
+    placement();
     health();
     size_and_implementation();
     conditions();
@@ -37,9 +39,7 @@ class Remarks {
   }
   bool warned(const char* code) const { return has_warning(result_, code); }
 
-  std::optional<double> clock_mhz() const {
-    return result_.telemetry ? result_.telemetry->sm_clock_median_mhz : std::nullopt;
-  }
+  std::optional<double> clock_mhz() const { return result_.peak.clock_mhz; }
 
   /// ", SM clock 1440 of 1980 MHz", as far as known.
   std::string clock_text() const {
@@ -117,6 +117,23 @@ class Remarks {
     }
   }
 
+  /// FLOP per clock and SM, which no percentage tells of a device that is not in the catalogue.
+  void counted_cycles() {
+    const Peak& peak = result_.peak;
+    if (peak.clock_source != "cycles" || !result_.rate.tflops || device_.info.sm_count <= 0) return;
+    say("{:.1f} FLOP per clock and SM at {:.0f} MHz, by the SMs' own count of cycles",
+        *result_.rate.tflops * 1e6 / (*peak.clock_mhz * device_.info.sm_count), *peak.clock_mhz);
+  }
+
+  void placement() {
+    if (warned("W_NUMA_ELSEWHERE")) {
+      say("the host's memory is not on the NUMA node of the GPU: another rate than with it there");
+    }
+    if (warned("W_ABOVE_CACHE")) {
+      say("the working set is larger than the cache, so part of it comes from the memory");
+    }
+  }
+
   void health() {
     if (warned("W_GPU_BUSY")) {
       say("{} other process{} on this GPU when the run began: it shares the time and the memory "
@@ -135,12 +152,18 @@ class Remarks {
       say("the PCIe link repeated {:.0f} packets while this was measured: riser, slot or cable",
           counted(result_, {"pcie_replays"}));
     }
+    if (warned("W_PCIE_DEGRADED")) {
+      say("the PCIe link has {} of {} lanes: riser, slot or another card's share",
+          *device_.info.pcie_width, *device_.info.pcie_max_width);
+    }
   }
 
   /// Below 60 % of the roof that binds.
   bool is_low() const {
     const Peak& peak = result_.peak;
-    const auto& pct = peak.bound == "memory" ? peak.memory_pct : peak.datasheet_pct;
+    const auto& pct = peak.bound == "memory" ? peak.memory_pct
+                      : peak.bound == "link" ? peak.link_pct
+                                             : peak.datasheet_pct;
     return pct && *pct < kLowPct;
   }
 
@@ -158,6 +181,12 @@ class Remarks {
           result_.rate.gb_per_s.value_or(0), *peak.memory_pct);
     }
     if (!is_low() || warned("W_LAUNCH_BOUND")) return;
+    if (peak.bound == "link") {
+      say("{:.0f} % of the link's peak: small transfers wait for their start, pageable memory is "
+          "copied twice",
+          *peak.link_pct);
+      return;
+    }
     if (result_.time_s->median < kSmall_s) {
       say("too small to fill the GPU: one iteration takes {} on {} SMs",
           format_time(result_.time_s->median), device_.info.sm_count);

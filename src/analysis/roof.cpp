@@ -37,10 +37,20 @@ std::optional<double> datasheet_clock_mhz(const ReportDevice& device, const std:
   return *peak * 1e12 / (*device.match.spec->sm_count * *flops) / 1e6;
 }
 
-std::optional<double> memory_gb_per_s(const ReportDevice& device) {
+std::optional<double> memory_gb_per_s(const ReportDevice& device, const Work& work) {
+  if (work.bytes_over != "memory") return std::nullopt;
   if (!device.match.spec || !device.match.spec->memory_gb_per_s) return std::nullopt;
   const double bandwidth = *device.match.spec->memory_gb_per_s;
   return bandwidth > 0 ? std::optional(bandwidth) : std::nullopt;
+}
+
+std::optional<double> link_gb_per_s(const ReportDevice& device, const Work& work) {
+  const bool duplex = work.bytes_over == "pcie_duplex";
+  if (!duplex && work.bytes_over != "pcie") return std::nullopt;
+  if (!device.match.spec || !device.match.spec->pcie_gb_per_s) return std::nullopt;
+  const double each_way = *device.match.spec->pcie_gb_per_s;
+  if (!(each_way > 0)) return std::nullopt;
+  return duplex ? 2 * each_way : each_way;
 }
 
 }  // namespace gpubench

@@ -19,7 +19,11 @@ std::optional<double> tflops_at_clock(const ReportDevice& device, const std::str
 /// The SM clock that the published peak stands for, in MHz.
 std::optional<double> datasheet_clock_mhz(const ReportDevice& device, const std::string& dtype);
 
-/// Published memory bandwidth in GB/s.
-std::optional<double> memory_gb_per_s(const ReportDevice& device);
+/// Published memory bandwidth in GB/s; nullopt where the work's bytes do not cross the memory.
+std::optional<double> memory_gb_per_s(const ReportDevice& device, const Work& work);
+
+/// Published bandwidth in GB/s of the link that a work's bytes cross, both directions where it uses
+/// both; nullopt where they cross none.
+std::optional<double> link_gb_per_s(const ReportDevice& device, const Work& work);
 
 }  // namespace gpubench

@@ -28,32 +28,6 @@ constexpr double kLookEveryS = 1;
 /// Load that is enqueued at a time for others' sake.
 constexpr double kCompanyS = 20e-3;
 
-std::string device_word(const DeviceInfo& info) {
-  return info.kind == DeviceKind::cpu ? "cpu" : std::to_string(info.index);
-}
-
-/// The command that measures the case again, with every condition that is not the default.
-std::string reproduce_command(const Case& work, const std::string& device) {
-  std::string command = "gpubench run " + work.workload->name;
-  for (const ParamSpec& spec : work.workload->params) {
-    const std::string& value = work.params.text(spec.name);
-    if (value != spec.default_value) command += " " + spec.name + "=" + value;
-  }
-  const Conditions defaults;
-  const Conditions& conditions = work.conditions;
-  if (conditions.at_once) command += " at_once=1";
-  if (conditions.burn) command += " burn=1";
-  command += " --device " + device;
-  if (conditions.data != defaults.data)
-    command += " --data " + std::string(to_string(conditions.data));
-  if (conditions.seed != defaults.seed) command += " --seed " + std::to_string(conditions.seed);
-  if (conditions.cache != defaults.cache)
-    command += " --cache " + std::string(to_string(conditions.cache));
-  if (conditions.mode != defaults.mode)
-    command += " --mode " + std::string(to_string(conditions.mode));
-  return command;
-}
-
 /// The first check is kept unless the one after measuring is worse.
 void merge_check(Result& result, const Check& check) {
   if (!result.check || !check.passed || !(check.error <= result.check->error)) result.check = check;
@@ -69,23 +43,6 @@ void fail_check(Result& result, const std::string& when) {
 }
 
 }  // namespace
-
-Result unrun_result(const Case& work, int device_index, const std::string& reproduce_device,
-                    Reason reason) {
-  Result result;
-  result.id = work.id;
-  result.workload = work.workload->name;
-  result.params = work.params.values();
-  result.device = device_index;
-  result.status = Status::not_run;
-  result.reason = std::move(reason);
-  result.cache = to_string(work.conditions.cache);
-  result.data_dist = to_string(work.conditions.data);
-  result.data_seed = work.conditions.seed;
-  result.mode = to_string(work.conditions.mode);
-  result.reproduce = reproduce_command(work, reproduce_device);
-  return result;
-}
 
 CaseRunner::CaseRunner(Setup setup, Progress& progress)
     : setup_(std::move(setup)),
@@ -139,6 +96,7 @@ bool CaseRunner::prepare(Running& running) {
   result.emulated = job_info.emulated;
   result.peak.dtype = job_info.peak_dtype;
   result.warnings = job_info.warnings;
+  if (!job_info.cache.empty()) result.cache = job_info.cache;
   result.work = running.job->work();
   result.peak_memory_bytes = job_info.memory_bytes;
   result.workspace_bytes = job_info.workspace_bytes;
@@ -191,6 +149,10 @@ bool CaseRunner::measure_alone(Running& running, Membership& member) {
     add_counters(*result.telemetry, before, setup_.source->counters());
     setup_.telemetry->forget_before(measurement.end_s);
     mark_slowed_samples(measurement, *result.telemetry);
+  }
+  if (const auto clock = running.job->measured_clock_mhz(*stream_)) {
+    result.peak.clock_mhz = clock;
+    result.peak.clock_source = "cycles";
   }
   result.measurement = std::move(measurement);
   member.satisfied();

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "app/case_result.h"
 #include "app/progress.h"
 #include "core/stopping.h"
 #include "core/suite.h"
@@ -94,9 +95,5 @@ class CaseRunner {
   Reason lost_;
   bool hung_ = false;
 };
-
-/// A result that says what would have run and why it did not.
-Result unrun_result(const Case& work, int device_index, const std::string& reproduce_device,
-                    Reason reason);
 
 }  // namespace gpubench

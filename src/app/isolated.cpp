@@ -89,7 +89,7 @@ std::string suite_text(const Case& work, const SamplingPolicy& policy) {
 }
 
 /// An ordinal could mean another card in a process of its own; a UUID can't.
-std::string device_word(const DeviceInfo& info) {
+std::string lasting_device_word(const DeviceInfo& info) {
   if (info.kind == DeviceKind::cpu) return "cpu";
   return info.uuid.empty() ? std::to_string(info.index) : info.uuid;
 }
@@ -104,7 +104,7 @@ std::vector<std::string> command_line(const Case& work, const DeviceInfo& device
                                  "--out",
                                  folder.file("report.json"),
                                  "--device",
-                                 device_word(device),
+                                 lasting_device_word(device),
                                  "--seed",
                                  std::to_string(work.conditions.seed),
                                  "--memory-reserve",
@@ -202,7 +202,7 @@ IsolatedResult run_isolated(const Case& work, const ReportDevice& device, int de
   const bool usable = result.id == work.id && result.status != Status::not_run;
   if (!usable) {
     const Reason stopped{"E_INTERRUPTED", "interrupted while this case was measured"};
-    result = unrun_result(work, device_index, device_word(device.info),
+    result = unrun_result(work, device_index, lasting_device_word(device.info),
                           stop.stop_requested() ? stopped : crash_reason(status, folder));
     if (!stop.stop_requested()) result.status = Status::failed;
   }

@@ -121,4 +121,40 @@ Work all_reduce_work(std::uint64_t elements, std::size_t element_bytes, int rank
   return work;
 }
 
+Work transfer_work(bool to_device, bool to_host, std::uint64_t bytes) {
+  Work work;
+  work.bytes = static_cast<double>(bytes) * ((to_device ? 1 : 0) + (to_host ? 1 : 0));
+  work.bytes_over = to_device && to_host ? "pcie_duplex" : "pcie";
+  return work;
+}
+
+Work cache_work(std::uint64_t passes, std::uint64_t bytes) {
+  Work work;
+  work.bytes = static_cast<double>(passes) * static_cast<double>(bytes);
+  work.bytes_over = "l2";
+  return work;
+}
+
+Work launch_work(std::uint64_t launches) {
+  Work work;
+  work.items = static_cast<double>(launches);
+  work.item_name = "launches";
+  return work;
+}
+
+Work fma_work(std::uint64_t threads, std::uint64_t per_thread) {
+  Work work;
+  work.flops = 2 * static_cast<double>(threads) * static_cast<double>(per_thread);
+  work.flop_rule = "fma:2n";
+  return work;
+}
+
+Work mma_work(std::uint64_t products, std::uint64_t m, std::uint64_t n, std::uint64_t k) {
+  Work work;
+  work.flops = 2 * static_cast<double>(products) * static_cast<double>(m) * static_cast<double>(n) *
+               static_cast<double>(k);
+  work.flop_rule = "mma:2mnk";
+  return work;
+}
+
 }  // namespace gpubench

@@ -54,4 +54,19 @@ Work memory_work(std::string_view kernel, std::uint64_t elements, std::size_t el
 /// and writes S in memory. With more the links bind, and no bytes of memory are counted.
 Work all_reduce_work(std::uint64_t elements, std::size_t element_bytes, int ranks);
 
+/// What crosses the link: `bytes` in each direction that is used.
+Work transfer_work(bool to_device, bool to_host, std::uint64_t bytes);
+
+/// Passes over a working set of `bytes`; copying reads half of it and writes the other half.
+Work cache_work(std::uint64_t passes, std::uint64_t bytes);
+
+/// Kernels that do nothing, `launches` of them per iteration.
+Work launch_work(std::uint64_t launches);
+
+/// Chains of x = a x + b: 2 FLOP each ("fma:2n").
+Work fma_work(std::uint64_t threads, std::uint64_t per_thread);
+
+/// Products of tiles D[m][n] += A[m][k] B[k][n], `products` of them: 2mnk FLOP each ("mma:2mnk").
+Work mma_work(std::uint64_t products, std::uint64_t m, std::uint64_t n, std::uint64_t k);
+
 }  // namespace gpubench

@@ -100,7 +100,8 @@ BatchPlan plan_batch(Device& device, Stream& stream, Job& job, const SamplingPol
     return plan;  // enqueueing computes, so nothing can be queued ahead
   }
   const bool short_kernel =
-      time.iteration_s < kGraphBelowS || time.host_s > kGraphAboveHostShare * time.iteration_s;
+      job.timing() == Timing::queued &&
+      (time.iteration_s < kGraphBelowS || time.host_s > kGraphAboveHostShare * time.iteration_s);
   plan.iterations = batch_for(time.iteration_s, least_s);
   if (short_kernel) {
     // Launch-bound estimates are too long, so the batch is made for twice the sample's length;

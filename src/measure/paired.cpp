@@ -37,6 +37,10 @@ class Side {
   Side(Device& device, Stream& stream, Job& job, const SamplingPolicy& policy, double resolution_s,
        double hang_s) {
     result.measurement.timer_resolution_s = resolution_s;
+    if (job.timing() != Timing::queued) {
+      throw Unsupported("E_UNSUPPORTED_PAIR",
+                        "times of the host's calls are not sampled in turn: leave out --pair");
+    }
     BatchPlan plan = plan_batch(device, stream, job, policy, resolution_s);
     describe(device, plan, result.measurement);
     samples_ = std::make_unique<SampleStream>(device, stream, job, std::move(plan), hang_s);

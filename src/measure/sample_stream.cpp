@@ -12,6 +12,13 @@
 
 namespace gpubench {
 
+void throw_hang(double hang_s) {
+  throw DeviceError("E_HANG",
+                    "one sample has not ended after " + std::to_string(int(hang_s)) +
+                        " s: the kernel hangs or the device is lost",
+                    /*sticky=*/true);
+}
+
 SampleStream::SampleStream(Device& device, Stream& stream, Job& job, BatchPlan plan, double hang_s)
     : device_(device), stream_(stream), job_(job), plan_(std::move(plan)), hang_s_(hang_s) {
   previous_ = take_event();
@@ -60,12 +67,7 @@ double SampleStream::take(const std::stop_token& stop) {
   const double waiting_since = steady_seconds();
   while (!queued_.front()->done()) {
     if (stop.stop_requested()) return -std::numeric_limits<double>::infinity();
-    if (steady_seconds() - waiting_since > hang_s_) {
-      throw DeviceError("E_HANG",
-                        "one sample has not ended after " + std::to_string(int(hang_s_)) +
-                            " s: the kernel hangs or the device is lost",
-                        /*sticky=*/true);
-    }
+    if (steady_seconds() - waiting_since > hang_s_) throw_hang(hang_s_);
     // The queue holds several milliseconds of work, so a short sleep can't starve the device.
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An unbroken chain of batches between events: the device never waits for the host between two
-// samples.
+// Where the times of samples come from: for nearly all jobs an unbroken chain of batches between
+// events, in which the device never waits for the host between two samples.
 #pragma once
 
 #include <cstddef>
@@ -21,27 +21,40 @@ struct BatchPlan {
   std::unique_ptr<Graph> graph;  ///< set: one launch of this graph is one sample
 };
 
-class SampleStream {
+class Samples {
+ public:
+  virtual ~Samples() = default;
+  /// Seconds of the next sample (all its iterations). Negative infinity when a stop was requested
+  /// while waiting. Throws DeviceError E_HANG after the time it was given for that.
+  virtual double next(const std::stop_token& stop) = 0;
+  /// Begins a new chain: the time since the last sample, and what ran then, belongs to no sample.
+  /// With `lead_in` some work that is not timed comes first, so that the host is ahead of the
+  /// device when the first sample begins. Nothing may be queued.
+  virtual void restart(bool lead_in) { static_cast<void>(lead_in); }
+  /// Per sample.
+  virtual std::size_t iterations() const = 0;
+  /// Samples that found the queue empty: the device had waited for the host.
+  virtual std::size_t starved() const { return 0; }
+};
+
+/// Sticky DeviceError E_HANG.
+[[noreturn]] void throw_hang(double hang_s);
+
+class SampleStream : public Samples {
  public:
   SampleStream(Device& device, Stream& stream, Job& job, BatchPlan plan, double hang_s);
-  ~SampleStream();
+  ~SampleStream() override;
   SampleStream(const SampleStream&) = delete;
   SampleStream& operator=(const SampleStream&) = delete;
 
-  /// Seconds of the next sample (all its iterations); keeps the queue full. Negative infinity when
-  /// a stop was requested while waiting. Throws DeviceError E_HANG after `hang_s`.
-  double next(const std::stop_token& stop);
+  /// Keeps the queue full.
+  double next(const std::stop_token& stop) override;
   /// As next(), but queues no more: for the end of a chain. Needs queued() > 0.
   double take(const std::stop_token& stop);
   std::size_t queued() const { return queued_.size(); }
-  /// Begins a new chain: the time since the last sample, and what ran then, belongs to no sample.
-  /// With `lead_in` some work that is not timed comes first, so that the host is ahead of the
-  /// device when the first sample begins. Needs queued() == 0.
-  void restart(bool lead_in);
-
-  std::size_t iterations() const { return plan_.iterations; }
-  /// Samples that found the queue empty: the device had waited for the host.
-  std::size_t starved() const { return starved_; }
+  void restart(bool lead_in) override;
+  std::size_t iterations() const override { return plan_.iterations; }
+  std::size_t starved() const override { return starved_; }
 
  private:
   void push();

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "core/statistics.h"
 #include "gpubench/error.h"
 #include "measure/batch_plan.h"
+#include "measure/host_samples.h"
 #include "measure/sample_stream.h"
 
 namespace gpubench {
@@ -25,8 +27,27 @@ constexpr double kFlatWithin = 0.005;
 
 constexpr double kProgressEveryS = 0.2;
 
+/// Where the samples come from; `measurement` is told what the report says of it.
+std::unique_ptr<Samples> samples_of(Device& device, Stream& stream, Job& job,
+                                    const SamplingPolicy& policy, LoadMode mode, double hang_s,
+                                    Measurement& measurement) {
+  const Timing timing = job.timing();
+  if (device.info().kind != DeviceKind::cpu &&
+      (timing == Timing::enqueue || timing == Timing::latency)) {
+    auto samples = std::make_unique<HostSamples>(stream, job, timing, hang_s);
+    measurement.kind = timing == Timing::enqueue ? "enqueue" : "latency";
+    measurement.batch = std::int64_t(samples->iterations());
+    return samples;
+  }
+  measurement.timer_resolution_s = timer_resolution(device, stream);
+  BatchPlan plan = plan_batch(device, stream, job, policy, measurement.timer_resolution_s);
+  describe(device, plan, measurement);
+  if (mode == LoadMode::burst) plan.depth = 1;
+  return std::make_unique<SampleStream>(device, stream, job, std::move(plan), hang_s);
+}
+
 /// Load until time per iteration is flat. Returns seconds of load, or nothing when interrupted.
-double warm_up(SampleStream& samples, const SamplingPolicy& policy, const std::stop_token& stop,
+double warm_up(Samples& samples, const SamplingPolicy& policy, const std::stop_token& stop,
                const ProgressFn& progress) {
   const double begin = steady_seconds();
   std::deque<double> windows;  // mean time per sample of the last windows
@@ -101,12 +122,10 @@ Measurement measure(Device& device, Stream& stream, Job& job, const SamplingPoli
                     std::stop_token stop, const ProgressFn& progress, double hang_s,
                     LoadMode mode) {
   Measurement measurement;
-  measurement.timer_resolution_s = timer_resolution(device, stream);
-  BatchPlan plan = plan_batch(device, stream, job, policy, measurement.timer_resolution_s);
-  describe(device, plan, measurement);
+  const std::unique_ptr<Samples> source =
+      samples_of(device, stream, job, policy, mode, hang_s, measurement);
+  Samples& samples = *source;
   const bool burst = mode == LoadMode::burst;
-  if (burst) plan.depth = 1;
-  SampleStream samples(device, stream, job, std::move(plan), hang_s);
   if (!burst) measurement.warmup_s = warm_up(samples, policy, stop, progress);
   const std::size_t starved_before = samples.starved();
   const auto next = [&] {
@@ -118,7 +137,9 @@ Measurement measure(Device& device, Stream& stream, Job& job, const SamplingPoli
   };
   collect(next, 1.0 / double(samples.iterations()), policy, stop, progress, measurement);
   const double starved = double(samples.starved() - starved_before);
+  // Where the host's calls are what is measured, waiting for them is no fault.
   measurement.launch_bound = device.info().kind != DeviceKind::cpu &&
+                             job.timing() == Timing::queued &&
                              starved > 0.05 * double(measurement.samples_s.size());
   if (measurement.stop == "bad_timer" ||
       (measurement.samples_s.empty() && measurement.stop != "interrupted")) {

@@ -184,6 +184,8 @@ Work read_work(const JsonNode& node, const JsonNode& rule) {
   work.flop_rule = rule.text();
   work.message_bytes = node["message_bytes"].optional_real().value_or(0);
   work.bus_factor = node["bus_factor"].optional_real();
+  // Reports of 0.1.0 have only work whose bytes cross the memory.
+  if (!node["bytes_over"].is_null()) work.bytes_over = node["bytes_over"].text();
   return work;
 }
 
@@ -255,7 +257,10 @@ void read_measured(const JsonNode& node, Result& result) {
                  peak["at_clock_pct"].optional_real(),
                  peak["memory_pct"].optional_real(),
                  peak["of_measured_roof_pct"].optional_real(),
-                 peak["bound"].text()};
+                 peak["bound"].text(),
+                 peak["link_pct"].optional_real(),
+                 peak["clock_mhz"].optional_real(),
+                 peak["clock_source"].text()};
   if (!node["telemetry"].is_null()) result.telemetry = read_telemetry(node["telemetry"]);
 }
 

@@ -62,6 +62,7 @@ std::string datasheet_text(const Result& result) {
   if (result.peak.bound == "memory" && result.peak.memory_pct) {
     return percent_text(result.peak.memory_pct) + " mem";
   }
+  if (result.peak.link_pct) return percent_text(result.peak.link_pct) + " link";
   return percent_text(result.peak.datasheet_pct);
 }
 
@@ -158,7 +159,9 @@ std::vector<Cell> row_cells(const Result& result, const std::string& label,
           {rate_text(result)},
           {datasheet_text(result)},
           {at_clock_text(result)},
-          {reading_text(telemetry.sm_clock_median_mhz, "MHz")},
+          {reading_text(result.peak.clock_source == "cycles" ? result.peak.clock_mhz
+                                                             : telemetry.sm_clock_median_mhz,
+                        "MHz")},
           {reading_text(telemetry.power_median_w, "W")},
           status};
 }

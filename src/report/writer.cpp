@@ -58,6 +58,7 @@ Json to_value(const Work& work) {
   Json object;
   object["flops"] = number(work.flops);
   object["bytes"] = number(work.bytes);
+  object["bytes_over"] = text(work.bytes_over);
   object["items"] = number(work.items);
   object["item_name"] = text(work.item_name);
   // Only of collectives: absent elsewhere, as in reports of older versions.
@@ -99,6 +100,9 @@ Json to_value(const Peak& peak) {
   object["memory_pct"] = number(peak.memory_pct);
   object["of_measured_roof_pct"] = number(peak.of_measured_roof_pct);
   object["bound"] = text(peak.bound);
+  object["link_pct"] = number(peak.link_pct);
+  object["clock_mhz"] = number(peak.clock_mhz);
+  object["clock_source"] = text(peak.clock_source);
   return object;
 }
 

@@ -48,6 +48,23 @@ class Reports(ReportTest):
         self.assert_valid(report)
         self.assertGreaterEqual(report["summary"]["ok"], 20)
 
+    def test_a_workload_that_decides_its_cache_says_so(self):
+        report = self.report_of(FINE, "micro/l2", "kernel=read,copy", "bytes=256K", *QUICK)
+        self.assert_valid(report)
+        for result in report["results"]:
+            self.assertEqual(result["status"], "ok")
+            self.assertEqual(result["cache"], "hot")
+            self.assertEqual(result["work"]["bytes_over"], "l2")
+            self.assertIsNone(result["peak"]["memory_pct"])
+            self.assertIsNone(result["peak"]["of_measured_roof_pct"], "not the memory's roof")
+
+    def test_what_only_a_gpu_has_is_skipped_with_its_reason(self):
+        report = self.report_of(FINE, "micro/transfer", "micro/launch", "micro/clock", *QUICK)
+        self.assert_valid(report)
+        for result in report["results"]:
+            self.assertEqual(result["status"], "skipped")
+            self.assertEqual(result["reason"]["code"], "E_UNSUPPORTED_DEVICE")
+
     def test_lists_multiply_out_and_ids_leave_defaults_out(self):
         report = self.report_of(FINE, *SMALL_GEMM, "dtype=bf16,fp32", *QUICK)
         self.assertEqual([result["id"] for result in report["results"]],

@@ -72,6 +72,66 @@ TEST(Derive, NormalResultHasNoWarning) {
   EXPECT_TRUE(result.warnings.empty());
 }
 
+/// A result whose bytes cross something else than the memory: 50 GB/s.
+Result crossing(const std::string& what) {
+  Result result = sample_gemm(700);
+  result.measurement->samples_s = sample_times(1e-3);
+  result.work = Work{};
+  result.work->bytes = 50e6;
+  result.work->bytes_over = what;
+  result.peak.dtype.clear();
+  return result;
+}
+
+TEST(Derive, ATransferIsSetAgainstItsLink) {
+  ReportDevice device = sample_h200();
+  device.match.spec->pcie_gb_per_s = 63;
+  const Result one_way = derived(crossing("pcie"), device);
+  EXPECT_NEAR(*one_way.peak.link_pct, 100 * 50.0 / 63, 0.01);
+  EXPECT_EQ(one_way.peak.bound, "link");
+  EXPECT_FALSE(one_way.peak.memory_pct || one_way.peak.datasheet_pct || one_way.peak.at_clock_pct);
+  const Result both_ways = derived(crossing("pcie_duplex"), device);
+  EXPECT_NEAR(*both_ways.peak.link_pct, 100 * 50.0 / 126, 0.01);
+  device.match.spec->pcie_gb_per_s.reset();
+  const Result unknown = derived(crossing("pcie"), device);
+  EXPECT_FALSE(unknown.peak.link_pct || unknown.peak.memory_pct);
+  EXPECT_EQ(unknown.peak.bound, "");
+}
+
+TEST(Derive, FewerLanesThanTheCardHasAreToldOfATransfer) {
+  ReportDevice device = sample_h200();
+  device.info.pcie_width = 8;
+  device.info.pcie_max_width = 16;
+  EXPECT_TRUE(has_warning(derived(crossing("pcie"), device), "W_PCIE_DEGRADED"));
+  EXPECT_FALSE(has_warning(derived(sample_gemm(700), device), "W_PCIE_DEGRADED"));
+  device.info.pcie_width = 16;
+  EXPECT_FALSE(has_warning(derived(crossing("pcie"), device), "W_PCIE_DEGRADED"));
+}
+
+TEST(Derive, NobodyPublishesAPeakOfTheL2) {
+  const Result result = derived(crossing("l2"));
+  EXPECT_TRUE(result.rate.gb_per_s.has_value());
+  EXPECT_FALSE(result.peak.memory_pct || result.peak.link_pct);
+  EXPECT_EQ(result.peak.bound, "");
+}
+
+TEST(Derive, TheClockIsNvmlsUnlessTheDeviceCountedItself) {
+  const Result by_nvml = derived(sample_gemm(700, 1440));
+  EXPECT_EQ(by_nvml.peak.clock_mhz, 1440);
+  EXPECT_EQ(by_nvml.peak.clock_source, "nvml");
+  Result counted = sample_gemm(700, 1440);
+  counted.peak.clock_mhz = 1500;
+  counted.peak.clock_source = "cycles";
+  counted = derived(counted);
+  EXPECT_EQ(counted.peak.clock_mhz, 1500);
+  EXPECT_EQ(counted.peak.clock_source, "cycles");
+  EXPECT_NEAR(*counted.peak.at_clock_pct, 100 * 700e12 / (132 * 4096 * 1500e6), 0.01);
+  // Once more: NVML's clock of an earlier pass is not taken for a counted one.
+  EXPECT_EQ(derived(by_nvml).peak.clock_source, "nvml");
+  counted.telemetry.reset();
+  EXPECT_TRUE(derived(counted).peak.at_clock_pct.has_value()) << "without NVML";
+}
+
 TEST(Derive, UnknownDeviceHasNoPercentage) {
   ReportDevice device = sample_h200();
   device.match = {std::nullopt, "none: PCI id 0x9999 is not in the catalogue"};

@@ -50,6 +50,19 @@ TEST(MeasuredRoof, WhereMemoryBindsTheCopyIsTheRoof) {
   EXPECT_FALSE(shares({gemm(600), bound})[1].has_value()) << "no copy was measured";
 }
 
+TEST(MeasuredRoof, WhatDoesNotCrossTheMemoryHasNoShareOfTheCopy) {
+  Result transfer = copy(50);
+  transfer.workload = "micro/transfer";
+  transfer.work = Work{};
+  transfer.work->bytes = 1e9;
+  transfer.work->bytes_over = "pcie";
+  transfer.peak.bound = "link";
+  EXPECT_FALSE(shares({copy(4000), transfer})[1].has_value());
+  transfer.work->bytes_over = "l2";
+  transfer.peak.bound.clear();
+  EXPECT_FALSE(shares({copy(4000), transfer})[1].has_value());
+}
+
 TEST(MeasuredRoof, AnUnknownDeviceHasItToo) {
   Result unknown = gemm(150, "");
   unknown.rate.gb_per_s = 3000;

@@ -41,6 +41,33 @@ TEST(Remarks, PowerCapWithItsReadings) {
                 "power-capped: at the 700 W limit in 96 % of readings, which lowers the SM clock"});
 }
 
+TEST(Remarks, FlopPerClockWhereTheDeviceCountedItsCycles) {
+  Result result = sample_gemm(700, 1440);
+  result.peak.clock_mhz = 1500;
+  result.peak.clock_source = "cycles";
+  // 700e12 / (132 x 1500e6) = 3535.4; the samples' median is a little off.
+  EXPECT_TRUE(says(said(result), "353"));
+  EXPECT_TRUE(says(said(result), " FLOP per clock and SM at 1500 MHz"));
+  EXPECT_FALSE(says(said(sample_gemm(700, 1440)), "FLOP per clock"));
+}
+
+TEST(Remarks, ASlowTransferAndItsLink) {
+  ReportDevice device = sample_h200();
+  device.match.spec->pcie_gb_per_s = 63;
+  device.info.pcie_width = 4;
+  device.info.pcie_max_width = 16;
+  Result result = sample_gemm(700);
+  result.work = Work{};
+  result.work->bytes = 10e9 * result.measurement->samples_s.front();
+  result.work->bytes_over = "pcie";
+  result.peak.dtype.clear();
+  result.warnings = {"W_NUMA_ELSEWHERE"};
+  const auto sentences = said(result, device);
+  EXPECT_TRUE(says(sentences, "16 % of the link's peak"));
+  EXPECT_TRUE(says(sentences, "4 of 16 lanes"));
+  EXPECT_TRUE(says(sentences, "not on the NUMA node"));
+}
+
 TEST(Remarks, MemoryBoundAtThisSize) {
   Result result = sample_gemm(100);
   result.work->flops = 1e9;

@@ -110,6 +110,9 @@ class FakeJob : public Job {
   Work work() const override { return {}; }
   JobInfo info() const override { return {.impl = "fake"}; }
   Check verify(Stream&) override { return {}; }
+  Timing timing() const override { return timed_as; }
+
+  Timing timed_as = Timing::queued;
 
   std::size_t count() const { return count_; }
   const std::vector<std::size_t>& seen() const { return seen_; }

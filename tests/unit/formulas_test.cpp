@@ -136,6 +136,30 @@ TEST(ConvWork, LargeSizesDoNotWrap) {
   EXPECT_EQ(conv_work(kLarge, 1, 1, kLarge, 1, 1, kLarge, 1, 1, 1, 1).flops, 0x1p91);
 }
 
+TEST(MicroWork, IsWhatLoopsCount) {
+  EXPECT_EQ(transfer_work(true, false, 10).bytes, 10);
+  EXPECT_EQ(transfer_work(false, true, 10).bytes_over, "pcie");
+  EXPECT_EQ(transfer_work(true, true, 10).bytes, 20);
+  EXPECT_EQ(transfer_work(true, true, 10).bytes_over, "pcie_duplex");
+  EXPECT_EQ(transfer_work(true, true, 10).flops, 0);
+  EXPECT_EQ(cache_work(3, 100).bytes, 300);
+  EXPECT_EQ(cache_work(3, 100).bytes_over, "l2");
+  EXPECT_EQ(launch_work(7).items, 7);
+  EXPECT_EQ(launch_work(7).bytes, 0);
+  double fma = 0, mma = 0;
+  for (int thread = 0; thread < 3; ++thread)
+    for (int i = 0; i < 5; ++i) fma += 2;
+  for (int product = 0; product < 3; ++product)
+    for (int m = 0; m < 16; ++m)
+      for (int n = 0; n < 8; ++n)
+        for (int k = 0; k < 4; ++k) mma += 2;
+  EXPECT_EQ(fma_work(3, 5).flops, fma);
+  EXPECT_EQ(fma_work(3, 5).flop_rule, "fma:2n");
+  EXPECT_EQ(mma_work(3, 16, 8, 4).flops, mma);
+  EXPECT_EQ(mma_work(3, 16, 8, 4).flop_rule, "mma:2mnk");
+  EXPECT_EQ(mma_work(1, 1, 1, 1).bytes_over, "memory");
+}
+
 TEST(MemoryWork, CountsAsStreamDoes) {
   EXPECT_EQ(memory_work("copy", 10, 4).bytes, 80);
   EXPECT_EQ(memory_work("scale", 10, 4).bytes, 80);

@@ -2,6 +2,7 @@
 // The sampler on a scripted device whose clock advances by what the job says each iteration takes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
@@ -76,6 +77,101 @@ TEST(Sampler, FallsBackToTheStreamWhereThereAreNoGraphs) {
   const Measurement measurement = run(clock, job, quick_policy(), false);
   EXPECT_EQ(measurement.kind, "stream");
   EXPECT_NEAR(median(measurement.samples_s), 2e-6, 1e-9);
+}
+
+TEST(Sampler, CallsThatAreMeasuredAsTheyAreMadeNeverBecomeAGraph) {
+  Clock clock;
+  FakeJob job(clock, [](std::size_t) { return 2e-6; });
+  job.timed_as = Timing::stream;
+  const Measurement measurement = run(clock, job, quick_policy());
+  EXPECT_EQ(measurement.kind, "stream");
+  EXPECT_EQ(clock.graph_launches, 0U);
+  EXPECT_GE(double(measurement.batch) * 2e-6, 1e-3);
+  EXPECT_NEAR(median(measurement.samples_s), 2e-6, 1e-9);
+  EXPECT_FALSE(measurement.launch_bound) << "every event is done at once here";
+}
+
+/// A stream that is busy until a moment of the host's clock.
+class BusyStream : public FakeStream {
+ public:
+  bool idle() override {
+    looked_at_ += 1;
+    return !stuck && steady_seconds() >= until_s;
+  }
+  double until_s = 0;
+  bool stuck = false;
+  std::size_t looked_at_ = 0;
+};
+
+/// Each call takes the host `call_s`, and what it starts another `work_s` of the device.
+class CallingJob : public Job {
+ public:
+  CallingJob(Timing timing, BusyStream& stream, double call_s, double work_s)
+      : timing_(timing), stream_(stream), call_s_(call_s), work_s_(work_s) {}
+  void enqueue(Stream&, std::size_t) override {
+    if (stream_.idle()) calls_while_idle += 1;
+    const double end = steady_seconds() + call_s_;
+    while (steady_seconds() < end) {
+    }
+    stream_.until_s = std::max(stream_.until_s, steady_seconds()) + work_s_;
+    ++calls;
+  }
+  Timing timing() const override { return timing_; }
+  Work work() const override { return {}; }
+  JobInfo info() const override { return {.impl = "fake"}; }
+  Check verify(Stream&) override { return {}; }
+  std::size_t calls = 0, calls_while_idle = 0;
+
+ private:
+  Timing timing_;
+  BusyStream& stream_;
+  double call_s_, work_s_;
+};
+
+Measurement run_calls(CallingJob& job, BusyStream& stream, double hang_s = 60) {
+  Clock clock;
+  FakeDevice device(clock, true);
+  SamplingPolicy policy = quick_policy();
+  policy.warmup_s = 0.01;
+  policy.min_time_s = 0.02;
+  policy.max_time_s = 0.2;
+  return measure(device, stream, job, policy, std::stop_token{}, nullptr, hang_s);
+}
+
+TEST(Sampler, LatencyLastsUntilTheHostSeesTheWorkDone) {
+  BusyStream stream;
+  CallingJob job(Timing::latency, stream, 10e-6, 300e-6);
+  const Measurement measurement = run_calls(job, stream);
+  EXPECT_EQ(measurement.kind, "latency");
+  EXPECT_EQ(measurement.batch, 1);
+  for (const double sample : measurement.samples_s) EXPECT_GE(sample, 310e-6);
+  EXPECT_EQ(job.calls_while_idle, job.calls) << "each starts with nothing under way";
+}
+
+TEST(Sampler, EnqueueIsTheCallsAloneInBatchesOnAnIdleStream) {
+  BusyStream stream;
+  CallingJob job(Timing::enqueue, stream, 10e-6, 1e-3);
+  const Measurement measurement = run_calls(job, stream);
+  EXPECT_EQ(measurement.kind, "enqueue");
+  EXPECT_GE(measurement.batch, 1);
+  EXPECT_LE(measurement.batch, 64);
+  const double least =
+      *std::min_element(measurement.samples_s.begin(), measurement.samples_s.end());
+  EXPECT_GE(least, 10e-6);
+  EXPECT_LT(least, 1e-3) << "the work that the calls start is not in it";
+  EXPECT_FALSE(measurement.launch_bound);
+}
+
+TEST(Sampler, AHangIsToldByTheHostsClockToo) {
+  BusyStream stream;
+  CallingJob job(Timing::latency, stream, 0, 0);
+  stream.stuck = true;
+  try {
+    run_calls(job, stream, 0.05);
+    FAIL() << "waited for a hung kernel";
+  } catch (const DeviceError& error) {
+    EXPECT_EQ(error.code(), "E_HANG");
+  }
 }
 
 TEST(Sampler, RotatesThroughEverySet) {

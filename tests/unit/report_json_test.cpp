@@ -32,6 +32,9 @@ Report full_report() {
   Result gemm = sample_gemm(700);
   derive(gemm, sample_h200());
   gemm.remarks = {"power-capped"};
+  gemm.work->bytes_over = "pcie_duplex";
+  gemm.peak.link_pct = 88.5;
+  gemm.peak.clock_source = "cycles";
   gemm.repeats = Repeats{.medians_s = {1e-3, 2e-3}};
   gemm.telemetry->power_by_energy_w = 690;
   gemm.telemetry->energy_j_per_iteration = 1.1;
@@ -63,6 +66,10 @@ TEST(ReportJson, RoundTripKeepsEverything) {
   EXPECT_EQ(result.work->flop_rule, "gemm:2mnk");
   EXPECT_EQ(result.time_s->median, report.results[0].time_s->median);
   EXPECT_EQ(result.peak.bound, "compute");
+  EXPECT_EQ(result.work->bytes_over, "pcie_duplex");
+  EXPECT_EQ(result.peak.link_pct, 88.5);
+  EXPECT_EQ(result.peak.clock_mhz, report.results[0].peak.clock_mhz);
+  EXPECT_EQ(result.peak.clock_source, "cycles");
   EXPECT_EQ(result.telemetry->series.size(), 3U);
   EXPECT_EQ(result.telemetry->series[1].event_reasons, 4U);
   EXPECT_FALSE(result.telemetry->series[2].power_w.has_value());

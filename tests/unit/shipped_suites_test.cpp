@@ -38,7 +38,7 @@ class ShippedSuite : public testing::TestWithParam<DeviceKind> {};
 
 TEST_P(ShippedSuite, AllResolve) {
   EXPECT_EQ(names(), (std::vector<std::string>{"attention", "bert", "bert-full", "comm", "conv",
-                                               "gemm", "memory", "smoke"}));
+                                               "gemm", "memory", "micro", "smoke", "transfer"}));
   for (const std::string& name : names()) {
     const Suite suite = load(name, GetParam());
     EXPECT_EQ(suite.name, name);
@@ -123,12 +123,27 @@ TEST(BertSuite, HasEveryType) {
   }
 }
 
-TEST(SmokeSuite, HasOneOfEachWorkload) {
+bool has_case_of(const std::vector<Case>& all, const WorkloadInfo* workload) {
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Case& planned) { return planned.workload == workload; });
+}
+
+TEST(SmokeSuite, HasOneOfEachOpAndTheMemory) {
   const auto all = cases("smoke", DeviceKind::cuda);
   for (const WorkloadInfo* workload : workloads()) {
-    EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const Case& planned) {
-      return planned.workload == workload;
-    })) << workload->name;
+    if (!workload->name.starts_with("ops/") && workload->name != "micro/memory") continue;
+    EXPECT_TRUE(has_case_of(all, workload)) << workload->name;
+  }
+}
+
+TEST(MicroSuites, HaveEveryMicrobenchmark) {
+  std::vector<Case> all = cases("micro", DeviceKind::cuda);
+  for (const char* suite : {"transfer", "memory"}) {
+    for (Case& planned : cases(suite, DeviceKind::cuda)) all.push_back(std::move(planned));
+  }
+  for (const WorkloadInfo* workload : workloads()) {
+    if (!workload->name.starts_with("micro/")) continue;
+    EXPECT_TRUE(has_case_of(all, workload)) << workload->name;
   }
 }
 
