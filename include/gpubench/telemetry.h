@@ -53,6 +53,7 @@ class TelemetrySource {
 /// What a window of readings says. Empty or unsupported is nullopt.
 struct Telemetry {
   std::optional<double> sm_clock_median_mhz, sm_clock_min_mhz;
+  std::optional<double> sm_clock_counted_mhz;  ///< mean, by the device's own counters
   std::optional<double> power_median_w;
   std::optional<double> power_by_energy_w;  ///< mean, from the energy counter
   std::optional<double> energy_j_per_iteration;

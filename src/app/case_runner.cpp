@@ -14,6 +14,7 @@
 #include "analysis/slowed.h"
 #include "core/paired.h"
 #include "gpubench/error.h"
+#include "measure/device_clock.h"
 #include "measure/paired.h"
 #include "measure/sampler.h"
 #include "ops/support/burn_job.h"
@@ -137,10 +138,12 @@ bool CaseRunner::measure_alone(Running& running, Membership& member) {
     setup_.source->begin_utilisation();
   }
   Result& result = running.result;
+  ClockProbe probe(setup_.device);
   Measurement measurement = measure(
       setup_.device, *stream_, *running.job, setup_.policy, stop_,
-      [this](const SamplingProgress& state) { progress_.sampling(state); }, kHangS,
-      running.work->conditions.mode);
+      [&](const SamplingProgress& state) { sampling(running, state); }, kHangS,
+      running.work->conditions.mode,
+      [&](bool begins) { begins ? probe.begin(*stream_) : probe.end(*stream_); });
   if (stopped(result)) return false;
   if (setup_.source != nullptr) {
     const auto gpm = setup_.source->end_utilisation();
@@ -150,14 +153,25 @@ bool CaseRunner::measure_alone(Running& running, Membership& member) {
     setup_.telemetry->forget_before(measurement.end_s);
     mark_slowed_samples(measurement, *result.telemetry);
   }
-  if (const auto clock = running.job->measured_clock_mhz(*stream_)) {
-    result.peak.clock_mhz = clock;
-    result.peak.clock_source = "cycles";
-  }
+  take_clocks(running, probe);
   result.measurement = std::move(measurement);
   member.satisfied();
   keep_company(running, member);
   return true;
+}
+
+/// Of a machine without NVML the counted clock is the only one.
+void CaseRunner::take_clocks(Running& running, ClockProbe& probe) {
+  Result& result = running.result;
+  // Bursts: most of the time between begin and end is rest.
+  const bool steady = running.work->conditions.mode == LoadMode::sustained;
+  const auto counted = steady ? probe.mhz(*stream_) : std::nullopt;
+  if (result.telemetry) result.telemetry->sm_clock_counted_mhz = counted;
+  auto clock = running.job->measured_clock_mhz(*stream_);
+  if (!clock && (!result.telemetry || !result.telemetry->sm_clock_median_mhz)) clock = counted;
+  if (!clock) return;
+  result.peak.clock_mhz = clock;
+  result.peak.clock_source = "cycles";
 }
 
 /// The same load, until the other members have their samples too.

@@ -23,6 +23,8 @@
 
 namespace gpubench {
 
+class ClockProbe;
+
 struct PairedResults {
   std::vector<Result> results;  ///< in the order of the cases
   std::vector<Comparison> comparisons;
@@ -74,6 +76,7 @@ class CaseRunner {
   bool prepare(Running& running);
   bool check(Running& running, const char* when);
   bool measure_alone(Running& running, Membership& member);
+  void take_clocks(Running& running, ClockProbe& probe);
   void keep_company(Running& running, const Membership& member);
   void phase(const char* what);
   void sampling(const Running& running, const SamplingProgress& state);

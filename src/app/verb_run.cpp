@@ -14,6 +14,7 @@
 
 #include "analysis/measured_roof.h"
 #include "analysis/repeat.h"
+#include "analysis/standing.h"
 #include "app/at_once.h"
 #include "app/case_runner.h"
 #include "app/configs.h"
@@ -320,6 +321,7 @@ class Run {
 
   void finish() {
     fill_measured_roofs(report_.results);
+    remark_slow_devices(report_);
     const Summary summary = count_results(report_.results, steady_seconds() - begin_s_);
     report_.summary = summary;
     report_.complete = !watch_.interrupted() && !out_of_time_ && summary.not_run == 0;
@@ -331,6 +333,9 @@ class Run {
     table.width = output_width(fileno(to));
     table.colour = isatty(fileno(to)) != 0 && std::getenv("NO_COLOR") == nullptr;
     fmt::print(to, "{}", result_table(report_, table));
+    for (const std::string& sentence : standing_sentences(report_)) {
+      fmt::print(to, "{}\n", printable(sentence));
+    }
     if (saved && !file.is_stdout()) fmt::print(to, "report: {}\n", printable(file.path()));
   }
 

@@ -119,8 +119,8 @@ void collect(const std::function<double()>& next, double per_iteration,
 }  // namespace
 
 Measurement measure(Device& device, Stream& stream, Job& job, const SamplingPolicy& policy,
-                    std::stop_token stop, const ProgressFn& progress, double hang_s,
-                    LoadMode mode) {
+                    std::stop_token stop, const ProgressFn& progress, double hang_s, LoadMode mode,
+                    const BoundaryFn& boundary) {
   Measurement measurement;
   const std::unique_ptr<Samples> source =
       samples_of(device, stream, job, policy, mode, hang_s, measurement);
@@ -128,6 +128,7 @@ Measurement measure(Device& device, Stream& stream, Job& job, const SamplingPoli
   const bool burst = mode == LoadMode::burst;
   if (!burst) measurement.warmup_s = warm_up(samples, policy, stop, progress);
   const std::size_t starved_before = samples.starved();
+  if (boundary) boundary(true);
   const auto next = [&] {
     if (burst) {
       rest(kBurstRestS, stop);
@@ -136,6 +137,7 @@ Measurement measure(Device& device, Stream& stream, Job& job, const SamplingPoli
     return samples.next(stop);
   };
   collect(next, 1.0 / double(samples.iterations()), policy, stop, progress, measurement);
+  if (boundary) boundary(false);
   const double starved = double(samples.starved() - starved_before);
   // Where the host's calls are what is measured, waiting for them is no fault.
   measurement.launch_bound = device.info().kind != DeviceKind::cpu &&

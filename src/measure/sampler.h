@@ -26,11 +26,15 @@ using ProgressFn = std::function<void(const SamplingProgress&)>;
 /// Seconds that the device rests before each sample in burst mode.
 inline constexpr double kBurstRestS = 0.1;
 
+/// Called when sampling begins (true) and when it has ended (false), to put something into the
+/// stream there; must not wait. What it enqueues first becomes part of one sample.
+using BoundaryFn = std::function<void(bool begins)>;
+
 /// Times the job as its timing() says. Throws DeviceError E_HANG when a sample takes longer than
 /// `hang_s`, DeviceError E_BAD_TIMER when the timer returns nothing usable. A requested stop ends
 /// sampling with stop "interrupted".
 Measurement measure(Device& device, Stream& stream, Job& job, const SamplingPolicy& policy,
                     std::stop_token stop, const ProgressFn& progress, double hang_s = 60,
-                    LoadMode mode = LoadMode::sustained);
+                    LoadMode mode = LoadMode::sustained, const BoundaryFn& boundary = {});
 
 }  // namespace gpubench

@@ -220,6 +220,7 @@ Telemetry read_telemetry(const JsonNode& node) {
   Telemetry telemetry;
   telemetry.sm_clock_median_mhz = node["sm_clock_mhz"]["median"].optional_real();
   telemetry.sm_clock_min_mhz = node["sm_clock_mhz"]["min"].optional_real();
+  telemetry.sm_clock_counted_mhz = node["sm_clock_mhz"]["counted"].optional_real();
   telemetry.power_median_w = node["power_w"].optional_real();
   telemetry.energy_j_per_iteration = node["energy_j_per_iteration"].optional_real();
   telemetry.temperature_max_c = node["temperature_c"].optional_real();

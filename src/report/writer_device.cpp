@@ -77,7 +77,8 @@ Json to_value(const ReportDevice& device) {
 Json to_value(const Telemetry& telemetry, double origin_s) {
   Json object;
   object["sm_clock_mhz"] = {{"median", number(telemetry.sm_clock_median_mhz)},
-                            {"min", number(telemetry.sm_clock_min_mhz)}};
+                            {"min", number(telemetry.sm_clock_min_mhz)},
+                            {"counted", number(telemetry.sm_clock_counted_mhz)}};
   object["power_w"] = number(telemetry.power_median_w);
   object["power_by_energy_w"] = number(telemetry.power_by_energy_w);
   object["energy_j_per_iteration"] = number(telemetry.energy_j_per_iteration);

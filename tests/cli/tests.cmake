@@ -15,5 +15,6 @@ foreach(file IN LISTS cli_tests)
   endif()
   add_test(NAME ${label}/${name} COMMAND ${Python3_EXECUTABLE} -B ${file} -v)
   set_tests_properties(${label}/${name} PROPERTIES LABELS ${label} TIMEOUT 900
+    COST 100  # these take longest: started first, so that no processor waits for one in the end
     ENVIRONMENT "GPUBENCH=$<TARGET_FILE:gpubench>;GPUBENCH_SANITIZED=${cli_sanitized}")
 endforeach()

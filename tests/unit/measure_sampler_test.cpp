@@ -270,6 +270,22 @@ TEST(Sampler, BurstSamplesComeAfterARestAndAnUntimedIteration) {
   for (const double sample : measurement.samples_s) EXPECT_NEAR(sample, 3e-3, 1e-9);
 }
 
+TEST(Sampler, BoundariesEncloseTheSamples) {
+  Clock clock;
+  FakeDevice device(clock, true);
+  FakeStream stream;
+  FakeJob job(clock, [](std::size_t) { return 3e-3; });
+  std::vector<std::pair<bool, double>> seen;
+  const Measurement measurement =
+      measure(device, stream, job, quick_policy(), std::stop_token{}, nullptr, 60,
+              LoadMode::sustained, [&](bool begins) { seen.emplace_back(begins, clock.now_s); });
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_TRUE(seen[0].first);
+  EXPECT_FALSE(seen[1].first);
+  EXPECT_GE(seen[0].second, measurement.warmup_s);
+  EXPECT_GE(seen[1].second - seen[0].second, 3e-3 * double(measurement.samples_s.size() - 10));
+}
+
 TEST(TimerResolution, IsTheSmallestStepSeen) {
   Clock clock;
   FakeDevice device(clock, true);

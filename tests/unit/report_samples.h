@@ -112,6 +112,7 @@ inline Result sample_gemm(double tflops, double sm_clock_mhz = 1830, std::int64_
   Telemetry telemetry;
   telemetry.sm_clock_median_mhz = sm_clock_mhz;
   telemetry.sm_clock_min_mhz = sm_clock_mhz - 15;
+  telemetry.sm_clock_counted_mhz = sm_clock_mhz - 3;
   telemetry.power_median_w = 650;
   telemetry.temperature_max_c = 61;
   telemetry.throttle = std::map<std::string, double>{};
