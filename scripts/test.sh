@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # test.sh [--check] [--asan] [argument of ctest]...: installs what is missing, builds and runs all
 # tests; those that need a GPU skip themselves where there is none.
-#   --check  first scripts/check.sh: formatting and layers
+#   --check  first scripts/check.sh: formatting and layers; scripts/check_cuda12.sh
 #   --asan   also build without CUDA under the address and undefined-behaviour sanitizers
 # Anything else goes to ctest: scripts/test.sh -L unit, scripts/test.sh -R statistics.
 # The last line says "N passed, N failed, N skipped"; the exit code is 0 only if none failed.
@@ -26,7 +26,11 @@ done
 
 setup "$level"
 python=$(python_with jsonschema)
-if [[ $level == check ]]; then "$root/scripts/check.sh"; fi
+if [[ $level == check ]]; then
+  "$root/scripts/check.sh"
+  # Where there is no toolkit, nothing of CUDA is built at all.
+  if [[ -n ${CUDACXX:-$(command -v nvcc || true)} ]]; then "$root/scripts/check_cuda12.sh"; fi
+fi
 
 # Sanitizers only report undefined behaviour unless told to stop at it.
 export UBSAN_OPTIONS=${UBSAN_OPTIONS-halt_on_error=1:print_stacktrace=1}

@@ -14,7 +14,6 @@
 #include "analysis/slowed.h"
 #include "core/paired.h"
 #include "gpubench/error.h"
-#include "measure/device_clock.h"
 #include "measure/paired.h"
 #include "measure/sampler.h"
 #include "ops/support/burn_job.h"
@@ -49,7 +48,8 @@ CaseRunner::CaseRunner(Setup setup, Progress& progress)
     : setup_(std::move(setup)),
       progress_(progress),
       stream_(setup_.device.make_stream()),
-      side_stream_(setup_.device.make_stream()) {}
+      side_stream_(setup_.device.make_stream()),
+      probe_(setup_.device) {}
 
 bool CaseRunner::stopped(Result& result) const {
   if (!stop_.stop_requested()) return false;
@@ -138,12 +138,11 @@ bool CaseRunner::measure_alone(Running& running, Membership& member) {
     setup_.source->begin_utilisation();
   }
   Result& result = running.result;
-  ClockProbe probe(setup_.device);
   Measurement measurement = measure(
       setup_.device, *stream_, *running.job, setup_.policy, stop_,
       [&](const SamplingProgress& state) { sampling(running, state); }, kHangS,
       running.work->conditions.mode,
-      [&](bool begins) { begins ? probe.begin(*stream_) : probe.end(*stream_); });
+      [&](bool begins) { begins ? probe_.begin(*stream_) : probe_.end(*stream_); });
   if (stopped(result)) return false;
   if (setup_.source != nullptr) {
     const auto gpm = setup_.source->end_utilisation();
@@ -153,7 +152,7 @@ bool CaseRunner::measure_alone(Running& running, Membership& member) {
     setup_.telemetry->forget_before(measurement.end_s);
     mark_slowed_samples(measurement, *result.telemetry);
   }
-  take_clocks(running, probe);
+  take_clocks(running);
   result.measurement = std::move(measurement);
   member.satisfied();
   keep_company(running, member);
@@ -161,11 +160,11 @@ bool CaseRunner::measure_alone(Running& running, Membership& member) {
 }
 
 /// Of a machine without NVML the counted clock is the only one.
-void CaseRunner::take_clocks(Running& running, ClockProbe& probe) {
+void CaseRunner::take_clocks(Running& running) {
   Result& result = running.result;
   // Bursts: most of the time between begin and end is rest.
   const bool steady = running.work->conditions.mode == LoadMode::sustained;
-  const auto counted = steady ? probe.mhz(*stream_) : std::nullopt;
+  const auto counted = steady ? probe_.mhz(*stream_) : std::nullopt;
   if (result.telemetry) result.telemetry->sm_clock_counted_mhz = counted;
   auto clock = running.job->measured_clock_mhz(*stream_);
   if (!clock && (!result.telemetry || !result.telemetry->sm_clock_median_mhz)) clock = counted;

@@ -16,14 +16,13 @@
 #include "core/suite.h"
 #include "gpubench/report.h"
 #include "libs/libraries.h"
+#include "measure/device_clock.h"
 #include "measure/gathering.h"
 #include "measure/sampler.h"
 #include "measure/telemetry_recorder.h"
 #include "world/thread_world.h"
 
 namespace gpubench {
-
-class ClockProbe;
 
 struct PairedResults {
   std::vector<Result> results;  ///< in the order of the cases
@@ -76,7 +75,7 @@ class CaseRunner {
   bool prepare(Running& running);
   bool check(Running& running, const char* when);
   bool measure_alone(Running& running, Membership& member);
-  void take_clocks(Running& running, ClockProbe& probe);
+  void take_clocks(Running& running);
   void keep_company(Running& running, const Membership& member);
   void phase(const char* what);
   void sampling(const Running& running, const SamplingProgress& state);
@@ -92,6 +91,7 @@ class CaseRunner {
   std::stop_token stop_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Stream> side_stream_;  ///< for what is looked at meanwhile
+  ClockProbe probe_;  ///< not one per case: freeing its memory would wait for a kernel that hangs
   double looked_at_s_ = 0;
   bool complained_ = false;
   bool alone_ = true;  ///< no other device is measured at the same time
