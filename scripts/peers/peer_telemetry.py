@@ -26,7 +26,7 @@ def summarize(readings):
                 for bit, name in REASONS.items() if any(mask & bit for mask in masks)}
     thinned = readings[::-(-len(readings) // MOST_READINGS)]
     return {
-        "sm_clock_mhz": {"median": statistics.median(clocks) if clocks else None,
+        "sm_clock_mhz": {"counted": None, "median": statistics.median(clocks) if clocks else None,
                          "min": min(clocks, default=None)},
         "power_w": statistics.median(power) if power else None, "power_by_energy_w": None,
         "energy_j_per_iteration": None,
