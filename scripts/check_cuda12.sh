@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # check_cuda12.sh: compiles the host code that sees CUDA against CUDA 12.9's headers, warnings being
 # errors. Nothing is linked or run. The headers come from PyPI (some 700 MB pass by, once) and stay in
-# .deps/cuda12; cudnn.h and cudnn-frontend are those of the build.
+# .deps/cuda12; cudnn.h and cudnn-frontend are those of the build. Exit code 3: they could not be fetched.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 requirements=$root/scripts/lib/cuda12_headers.txt
@@ -13,8 +13,11 @@ if ! cmp -s "$requirements" "$target/include/.headers.txt"; then
   work=$(mktemp -d "$target/.fetch.XXXXXX")
   trap 'rm -rf "$work"' EXIT
   echo "check_cuda12: fetching CUDA 12.9's headers" >&2
-  python3 -m pip download --quiet --disable-pip-version-check --no-deps --require-hashes \
-    --only-binary=:all: --dest "$work" --requirement "$requirements" >&2
+  if ! python3 -m pip download --quiet --disable-pip-version-check --no-deps --require-hashes \
+    --only-binary=:all: --dest "$work" --requirement "$requirements" >&2; then
+    echo "check_cuda12: pip could not fetch the packages of $requirements" >&2
+    exit 3
+  fi
   python3 "$root/scripts/lib/unpack_headers.py" "$work"
   cp "$requirements" "$work/include/.headers.txt"
   rm -rf "$target/include"
