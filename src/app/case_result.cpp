@@ -17,7 +17,7 @@ std::string reproduce_command(const Case& work, const std::string& device) {
   const Conditions& conditions = work.conditions;
   if (conditions.at_once) command += " at_once=1";
   if (conditions.burn) command += " burn=1";
-  command += " --device " + device;
+  command += " --device " + (conditions.at_once ? std::string("all") : device);
   if (conditions.data != defaults.data)
     command += " --data " + std::string(to_string(conditions.data));
   if (conditions.seed != defaults.seed) command += " --seed " + std::to_string(conditions.seed);

@@ -317,14 +317,14 @@ Result CaseRunner::run(const Case& work, std::stop_token stop, Gathering* gather
   return std::move(running.result);
 }
 
-PairedResults CaseRunner::run_in_turn(std::span<const Case> cases, std::stop_token stop) {
+GroupResults CaseRunner::run_in_turn(std::span<const Case> cases, std::stop_token stop) {
   stop_ = std::move(stop);
   alone_ = true;
   complained_ = false;
   Membership alone(nullptr);
   std::vector<Running> all;
   for (const Case& work : cases) all.push_back(start(work));
-  PairedResults paired;
+  GroupResults paired;
   std::vector<Running*> sides;
   for (Running& running : all) {
     if (!lost_.code.empty()) {

@@ -24,7 +24,8 @@
 
 namespace gpubench {
 
-struct PairedResults {
+/// Of cases that are measured together.
+struct GroupResults {
   std::vector<Result> results;  ///< in the order of the cases
   std::vector<Comparison> comparisons;
 };
@@ -54,7 +55,7 @@ class CaseRunner {
   Result run(const Case& work, std::stop_token stop, Gathering* gathering = nullptr);
   /// Samples the cases in turn and compares each with the first that can be measured; one alone is
   /// measured as run() does.
-  PairedResults run_in_turn(std::span<const Case> cases, std::stop_token stop);
+  GroupResults run_in_turn(std::span<const Case> cases, std::stop_token stop);
   /// Set after a fault that leaves the device unusable for this process: what remains can't run.
   const Reason& lost() const { return lost_; }
   bool hung() const { return hung_; }

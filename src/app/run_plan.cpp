@@ -68,9 +68,13 @@ void group_pairs(const std::vector<std::string>& keys, RunPlan& plan) {
   plan.cases.clear();
   for (std::vector<Case>& group : groups) {
     for (const Case& work : group) {
-      if (group.size() == 1 || work.conditions.mode == LoadMode::sustained) continue;
-      throw ConfigError("--pair takes turns under steady load: leave out mode=burst (" + work.id +
-                        ")");
+      const bool takes_turns =
+          work.conditions.mode == LoadMode::sustained && !work.conditions.at_once;
+      if (group.size() == 1 || takes_turns) continue;
+      throw ConfigError(
+          "--pair takes turns on one device under steady load: leave out mode=burst and at_once=1 "
+          "(" +
+          work.id + ")");
     }
     plan.groups.push_back(group.size());
     std::move(group.begin(), group.end(), std::back_inserter(plan.cases));

@@ -24,7 +24,7 @@ void show_workload(const WorkloadInfo& workload) {
   }
   fmt::print(
       "\nSizes take K, M, G (binary). Measuring conditions work as parameters too: cache=hot, "
-      "data=zeros.\n");
+      "data=zeros, mode=burst, at_once=1, burn=1.\n");
 }
 
 void show_suite(const std::string& name) {

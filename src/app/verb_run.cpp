@@ -133,7 +133,7 @@ class Run {
       const std::span<const Case> group = rest.first(size);
       rest = rest.subspan(size);
       if (group.front().conditions.at_once) continue;
-      PairedResults measured;
+      GroupResults measured;
       if (size == 1) {
         measured.results.push_back(result_of(group.front(), index, runner));
       } else {
@@ -143,7 +143,7 @@ class Run {
     }
   }
 
-  void add(PairedResults measured, ReportFile& file) {
+  void add(GroupResults measured, ReportFile& file) {
     if (!isolated()) libraries_used_ = used_libraries();
     const std::lock_guard lock(results_mutex_);
     for (Result& result : measured.results) {
@@ -156,8 +156,8 @@ class Run {
   }
 
   /// The case on all devices at the same time.
-  PairedResults results_at_once(const Case& work) {
-    PairedResults measured;
+  GroupResults results_at_once(const Case& work) {
+    GroupResults measured;
     std::vector<CaseRunner*> runners;
     for (std::size_t i = 0; i < report_.devices.size(); ++i) runners.push_back(&runner_of(int(i)));
     for (CaseRunner* runner : runners) {
@@ -180,8 +180,8 @@ class Run {
   }
 
   /// A journal does not hold comparisons, so that such a group is always measured again.
-  PairedResults results_in_turn(std::span<const Case> cases, int index, CaseRunner& runner) {
-    PairedResults paired;
+  GroupResults results_in_turn(std::span<const Case> cases, int index, CaseRunner& runner) {
+    GroupResults paired;
     const Reason blocked = why_not(&runner);
     if (!blocked.code.empty()) {
       for (const Case& work : cases)

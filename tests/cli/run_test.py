@@ -140,6 +140,8 @@ class Reports(ReportTest):
         self.expect(USAGE, "run", *pair, "m", stderr=("no two cases",))
         self.expect(USAGE, "run", *pair, "dtype", "--isolate", stderr=("--isolate",))
         self.expect(USAGE, "run", *pair, "dtype", "--mode", "burst", stderr=("burst",))
+        self.expect(USAGE, "run", *SMALL_GEMM, "dtype=bf16,fp32", "at_once=1", *QUICK, "--pair", "dtype",
+                    stderr=("at_once",))
 
     def test_no_verify_leaves_the_check_null(self):
         report = self.report_of(FINE, *SMALL_GEMM, *QUICK, "--no-verify")

@@ -6,25 +6,12 @@
 
 #include "ops/l2/l2.h"
 #include "ops/support/parallel.h"
+#include "ops/support/sum.h"
 
 namespace gpubench {
 namespace {
 
 constexpr std::size_t kCopyGrain = 64;  // chunks
-
-/// Several sums at once: one alone would wait for each addition.
-float sum_of(const float* values, std::size_t count) {
-  constexpr std::size_t kLanes = 16;
-  float lanes[kLanes] = {};
-  std::size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += values[i + lane];
-  }
-  float sum = 0;
-  for (const float lane : lanes) sum += lane;
-  for (; i < count; ++i) sum += values[i];
-  return sum;
-}
 
 class CpuCachePlan : public Plan {
  public:

@@ -6,25 +6,12 @@
 
 #include "ops/memory/providers.h"
 #include "ops/support/parallel.h"
+#include "ops/support/sum.h"
 
 namespace gpubench {
 namespace {
 
 constexpr std::size_t kGrain = 1 << 16;  // below this a thread costs more than it saves
-
-/// Several sums at once: one alone would wait for each addition.
-float sum_of(const float* values, std::size_t count) {
-  constexpr std::size_t kLanes = 16;
-  float lanes[kLanes] = {};
-  std::size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += values[i + lane];
-  }
-  float sum = 0;
-  for (const float lane : lanes) sum += lane;
-  for (; i < count; ++i) sum += values[i];
-  return sum;
-}
 
 void run_elements(const StreamArguments& arguments, std::size_t begin, std::size_t end) {
   const float *a = arguments.a, *b = arguments.b;
