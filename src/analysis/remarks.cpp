@@ -41,6 +41,14 @@ class Remarks {
 
   std::optional<double> clock_mhz() const { return result_.peak.clock_mhz; }
 
+  /// The clock that the driver asked for, as far as known: what a lock would lower.
+  std::optional<double> asked_clock_mhz() const {
+    if (result_.telemetry && result_.telemetry->sm_clock_median_mhz) {
+      return result_.telemetry->sm_clock_median_mhz;
+    }
+    return clock_mhz();
+  }
+
   /// ", SM clock 1440 of 1980 MHz", as far as known.
   std::string clock_text() const {
     const auto clock = clock_mhz();
@@ -106,9 +114,9 @@ class Remarks {
       say("the power limit is set to {:.0f} W, {:.0f} % of the default {:.0f} W", limit,
           100 * limit / usual, usual);
     }
-    const auto clock = clock_mhz();
     const auto& highest = device_.info.max_sm_clock_mhz;
     const bool explained = warned("W_POWER_CAP") || warned("W_THERMAL") || warned("W_HW_SLOWDOWN");
+    const auto clock = asked_clock_mhz();
     if (clock && highest && *clock < kLowClock * *highest && !explained && is_low()) {
       say("SM clock only {:.0f} of {:.0f} MHz, and neither power nor heat is the reason: are the "
           "clocks "
@@ -117,10 +125,12 @@ class Remarks {
     }
   }
 
-  /// FLOP per clock and SM, which no percentage tells of a device that is not in the catalogue.
+  /// FLOP per clock and SM: what micro/clock is for, and what no percentage tells of a device that
+  /// is not in the catalogue.
   void counted_cycles() {
     const Peak& peak = result_.peak;
     if (peak.clock_source != "cycles" || !result_.rate.tflops || device_.info.sm_count <= 0) return;
+    if (result_.workload != "micro/clock" && device_.match.spec) return;
     say("{:.1f} FLOP per clock and SM at {:.0f} MHz, by the SMs' own count of cycles",
         *result_.rate.tflops * 1e6 / (*peak.clock_mhz * device_.info.sm_count), *peak.clock_mhz);
   }

@@ -152,22 +152,22 @@ bool CaseRunner::measure_alone(Running& running, Membership& member) {
     setup_.telemetry->forget_before(measurement.end_s);
     mark_slowed_samples(measurement, *result.telemetry);
   }
-  take_clocks(running);
+  // Bursts: most of the time between begin and end is rest.
+  const bool steady = running.work->conditions.mode == LoadMode::sustained;
+  take_clock(running, steady ? probe_.mhz(*stream_) : std::nullopt);
   result.measurement = std::move(measurement);
   member.satisfied();
   keep_company(running, member);
   return true;
 }
 
-/// Of a machine without NVML the counted clock is the only one.
-void CaseRunner::take_clocks(Running& running) {
+/// Percentages are at the counted clock, NVML or not: what NVML reports is the clock asked for, and
+/// under tensor load Hopper's SMs run at less (docs/measuring.md).
+void CaseRunner::take_clock(Running& running, const std::optional<double>& counted) {
   Result& result = running.result;
-  // Bursts: most of the time between begin and end is rest.
-  const bool steady = running.work->conditions.mode == LoadMode::sustained;
-  const auto counted = steady ? probe_.mhz(*stream_) : std::nullopt;
   if (result.telemetry) result.telemetry->sm_clock_counted_mhz = counted;
   auto clock = running.job->measured_clock_mhz(*stream_);
-  if (!clock && (!result.telemetry || !result.telemetry->sm_clock_median_mhz)) clock = counted;
+  if (!clock) clock = counted;
   if (!clock) return;
   result.peak.clock_mhz = clock;
   result.peak.clock_source = "cycles";
@@ -195,13 +195,15 @@ void CaseRunner::measure_in_turn(const std::vector<Running*>& sides,
   };
   PairedMeasurement measured = measure_paired(
       setup_.device, *stream_, jobs, setup_.policy, stop_,
-      [this](const SamplingProgress& state) { progress_.sampling(state); }, power_bound, kHangS);
+      [this](const SamplingProgress& state) { progress_.sampling(state); }, power_bound, &probe_,
+      kHangS);
   for (std::size_t i = 0; i < sides.size(); ++i) {
     Result& result = sides[i]->result;
     if (stopped(result)) continue;
     if (setup_.telemetry != nullptr) {
       result.telemetry = setup_.telemetry->window(measured.sides[i].turns);
     }
+    take_clock(*sides[i], measured.sides[i].clock_mhz);
     result.measurement = std::move(measured.sides[i].measurement);
     if (i == 0 || !measured.ratios[i - 1]) continue;
     const Ratio& ratio = *measured.ratios[i - 1];

@@ -76,7 +76,7 @@ class CaseRunner {
   bool prepare(Running& running);
   bool check(Running& running, const char* when);
   bool measure_alone(Running& running, Membership& member);
-  void take_clocks(Running& running);
+  void take_clock(Running& running, const std::optional<double>& counted);
   void keep_company(Running& running, const Membership& member);
   void phase(const char* what);
   void sampling(const Running& running, const SamplingProgress& state);

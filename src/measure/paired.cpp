@@ -35,7 +35,8 @@ constexpr double kFlatWithin = 0.005;
 class Side {
  public:
   Side(Device& device, Stream& stream, Job& job, const SamplingPolicy& policy, double resolution_s,
-       double hang_s) {
+       ClockProbe* probe, double hang_s)
+      : stream_(stream), probe_(probe) {
     result.measurement.timer_resolution_s = resolution_s;
     if (job.timing() != Timing::queued) {
       throw Unsupported("E_UNSUPPORTED_PAIR",
@@ -50,6 +51,8 @@ class Side {
   /// stop was requested or no sample was usable.
   double take_turn(const TurnLength& length, bool keep, const std::stop_token& stop) {
     std::vector<double> taken;
+    // A stamp within the turn would be a part of a sample.
+    if (keep && probe_ != nullptr) probe_->begin(stream_);
     samples_->restart(/*lead_in=*/false);
     const double begin = steady_seconds();
     double kept_from = begin, device_s = 0, elapsed = 0;
@@ -74,6 +77,9 @@ class Side {
       auto& all = result.measurement.samples_s;
       all.insert(all.end(), taken.begin(), taken.end());
       result.turns.emplace_back(kept_from, steady_seconds());
+      if (probe_ != nullptr) probe_->end(stream_);
+      const auto mhz = probe_ != nullptr ? probe_->mhz(stream_) : std::nullopt;
+      if (mhz) clocks_.push_back(*mhz);
     }
     return median(taken);
   }
@@ -81,6 +87,7 @@ class Side {
   void finish(const std::string& stop) {
     result.measurement.stop = stop;
     result.measurement.dropped = dropped_;
+    if (!clocks_.empty()) result.clock_mhz = median(clocks_);
   }
 
   PairedSide result;
@@ -96,7 +103,10 @@ class Side {
     }
   }
 
+  Stream& stream_;
+  ClockProbe* probe_;
   std::unique_ptr<SampleStream> samples_;
+  std::vector<double> clocks_;
   std::int64_t dropped_ = 0;
 };
 
@@ -161,11 +171,12 @@ std::string collect(Sides& sides, const SamplingPolicy& policy, const TurnLength
 PairedMeasurement measure_paired(Device& device, Stream& stream, const std::vector<Job*>& jobs,
                                  const SamplingPolicy& policy, const std::stop_token& stop,
                                  const ProgressFn& progress, const PowerBoundFn& power_bound,
-                                 double hang_s) {
+                                 ClockProbe* probe, double hang_s) {
   const double resolution_s = timer_resolution(device, stream);
   Sides sides;
   for (Job* job : jobs) {
-    sides.push_back(std::make_unique<Side>(device, stream, *job, policy, resolution_s, hang_s));
+    sides.push_back(
+        std::make_unique<Side>(device, stream, *job, policy, resolution_s, probe, hang_s));
   }
   const double warm_from = steady_seconds();
   const double warmup_s = warm_up(sides, policy, stop, progress);

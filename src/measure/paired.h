@@ -13,6 +13,7 @@
 #include "gpubench/report.h"
 #include "gpubench/telemetry.h"
 #include "gpubench/workload.h"
+#include "measure/device_clock.h"
 #include "measure/sampler.h"
 
 namespace gpubench {
@@ -20,6 +21,8 @@ namespace gpubench {
 struct PairedSide {
   Measurement measurement;
   std::vector<TimeSpan> turns;  ///< when its samples were taken
+  /// Median of its turns' counted clocks, what is dropped of them included.
+  std::optional<double> clock_mhz;
 };
 
 struct PairedMeasurement {
@@ -34,10 +37,11 @@ struct PairedMeasurement {
 using PowerBoundFn = std::function<bool(double begin_s, double end_s)>;
 
 /// Turns last 1 s, of which the first 0.3 s are dropped, where power binds; else 50 ms, the first
-/// 10 ms dropped. Throws as measure() does. Needs two jobs at least.
+/// 10 ms dropped. Throws as measure() does. Needs two jobs at least; without a probe no clock is
+/// counted.
 PairedMeasurement measure_paired(Device& device, Stream& stream, const std::vector<Job*>& jobs,
                                  const SamplingPolicy& policy, const std::stop_token& stop,
                                  const ProgressFn& progress, const PowerBoundFn& power_bound,
-                                 double hang_s = 60);
+                                 ClockProbe* probe = nullptr, double hang_s = 60);
 
 }  // namespace gpubench

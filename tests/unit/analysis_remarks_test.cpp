@@ -41,14 +41,29 @@ TEST(Remarks, PowerCapWithItsReadings) {
                 "power-capped: at the 700 W limit in 96 % of readings, which lowers the SM clock"});
 }
 
-TEST(Remarks, FlopPerClockWhereTheDeviceCountedItsCycles) {
+TEST(Remarks, FlopPerClockOfMicroClockAndOfUnknownDevices) {
   Result result = sample_gemm(700, 1440);
+  result.workload = "micro/clock";
   result.peak.clock_mhz = 1500;
   result.peak.clock_source = "cycles";
   // 700e12 / (132 x 1500e6) = 3535.4; the samples' median is a little off.
   EXPECT_TRUE(says(said(result), "353"));
   EXPECT_TRUE(says(said(result), " FLOP per clock and SM at 1500 MHz"));
-  EXPECT_FALSE(says(said(sample_gemm(700, 1440)), "FLOP per clock"));
+  result.workload = "ops/gemm";
+  EXPECT_FALSE(says(said(result), "FLOP per clock"));
+  ReportDevice unknown = sample_h200();
+  unknown.match = {};
+  EXPECT_TRUE(says(said(result, unknown), "FLOP per clock"));
+  result.peak = {};
+  EXPECT_FALSE(says(said(result, unknown), "FLOP per clock"));
+}
+
+TEST(Remarks, ALowClockIsTheDriversNotWhatTensorCoresLeaveOfIt) {
+  Result result = sample_gemm(300, 1980);
+  result.peak.clock_mhz = 1700;
+  result.peak.clock_source = "cycles";
+  EXPECT_FALSE(says(said(result), "are the clocks locked"));
+  EXPECT_TRUE(says(said(sample_gemm(300, 1200)), "are the clocks locked"));
 }
 
 TEST(Remarks, ASlowTransferAndItsLink) {

@@ -77,6 +77,14 @@ std::unique_ptr<Plan> make_plan(Context& context, const AllReduceProblem& proble
         "E_UNSUPPORTED_DTYPE",
         fmt::format("NCCL {} ({}) has no fp8; 2.24 or newer has", api.version(), api.path()));
   }
+  // Seen in 2.28: of one rank an average is a kernel of its own, which has no fp8 ("invalid
+  // argument" at the call, too late to skip the case).
+  if (problem.type == ReduceType::fp8 && problem.op == ReduceOp::avg &&
+      context.world->size() == 1) {
+    throw Unsupported("E_UNSUPPORTED_DTYPE",
+                      fmt::format("NCCL {} ({}) has no fp8 average in a world of one rank",
+                                  api.version(), api.path()));
+  }
   return std::make_unique<NcclAllReduce>(api, *context.world, problem);
 }
 
