@@ -59,6 +59,13 @@ std::string binding_roof(const Work& work, const std::optional<double>& tflops,
   return compute_s >= memory_s ? "compute" : "memory";
 }
 
+/// TFLOP/s to hold against the peak at the clock: a counted clock is a mean, so the mean time
+/// belongs to it. Together they are the cycles of an iteration, exactly, however the clock moved.
+std::optional<double> tflops_of_clock(const Result& result, const Peak& peak) {
+  if (peak.clock_source != "cycles") return result.rate.tflops;
+  return rates(*result.work, result.time_s->mean).tflops;
+}
+
 void fill_peak(Result& result, const ReportDevice& device) {
   Peak peak = known_peak(result.peak);
   // Most readings of a burst are of the rests between the samples.
@@ -73,7 +80,7 @@ void fill_peak(Result& result, const ReportDevice& device) {
     const auto link = link_gb_per_s(device, *result.work);
     peak.datasheet_pct = percent(result.rate.tflops, datasheet);
     peak.at_clock_pct =
-        percent(result.rate.tflops, tflops_at_clock(device, peak.dtype, peak.clock_mhz));
+        percent(tflops_of_clock(result, peak), tflops_at_clock(device, peak.dtype, peak.clock_mhz));
     peak.memory_pct = percent(result.rate.gb_per_s, bandwidth);
     peak.link_pct = percent(result.rate.gb_per_s, link);
     peak.bound =

@@ -125,11 +125,24 @@ TEST(Derive, TheClockIsNvmlsUnlessTheDeviceCountedItself) {
   counted = derived(counted);
   EXPECT_EQ(counted.peak.clock_mhz, 1500);
   EXPECT_EQ(counted.peak.clock_source, "cycles");
-  EXPECT_NEAR(*counted.peak.at_clock_pct, 100 * 700e12 / (132 * 4096 * 1500e6), 0.01);
+  const double cycles = counted.time_s->mean * 1500e6;
+  EXPECT_NEAR(*counted.peak.at_clock_pct, 100 * counted.work->flops / (132 * 4096 * cycles), 1e-9);
   // Once more: NVML's clock of an earlier pass is not taken for a counted one.
   EXPECT_EQ(derived(by_nvml).peak.clock_source, "nvml");
   counted.telemetry.reset();
   EXPECT_TRUE(derived(counted).peak.at_clock_pct.has_value()) << "without NVML";
+}
+
+TEST(Derive, ACountedClockThatMovedGoesWithTheMeanTime) {
+  // Two thirds of the time at 1500 MHz, one third at 900, and 80 % of what the SMs can do in both.
+  Result result = sample_gemm(700, 1500);
+  const double fast = result.work->flops / (0.8 * 132 * 4096 * 1500e6), slow = fast * 1500 / 900;
+  std::vector<double> samples(100, fast);
+  samples.resize(130, slow);
+  result.measurement->samples_s = samples;
+  result.peak.clock_mhz = (100 * fast * 1500 + 30 * slow * 900) / (100 * fast + 30 * slow);
+  result.peak.clock_source = "cycles";
+  EXPECT_NEAR(*derived(result).peak.at_clock_pct, 80, 1e-6);
 }
 
 TEST(Derive, UnknownDeviceHasNoPercentage) {
