@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/configs.h"
 
+#include <filesystem>
 #include <string_view>
 
 #include "app/embedded_configs.h"
@@ -21,6 +22,21 @@ const EmbeddedConfig* find_embedded(std::string_view path) {
   return nullptr;
 }
 
+Suite load_suite(const std::string& name, DeviceKind kind, const IncludeFn& include) {
+  if (name.find('/') != std::string::npos || name.ends_with(kJson)) {
+    return parse_suite(read_file(name), name, kind, include);
+  }
+  if (const EmbeddedConfig* config =
+          find_embedded(std::string(kSuiteFolder) + name + std::string(kJson))) {
+    return parse_suite(config->text, "suite " + name, kind, include);
+  }
+  const std::vector<std::string> names = suite_names();
+  const std::string near = nearest(name, names);
+  throw ConfigError(
+      "unknown suite '" + name + "'" + (near.empty() ? "." : "; did you mean '" + near + "'?") +
+      " Shipped: " + join(names, ", ") + ". A file needs a slash or .json: ./mine.json");
+}
+
 }  // namespace
 
 std::vector<std::string> suite_names() {
@@ -34,18 +50,12 @@ std::vector<std::string> suite_names() {
 }
 
 Suite load_suite(const std::string& name, DeviceKind kind) {
-  if (name.find('/') != std::string::npos || name.ends_with(kJson)) {
-    return parse_suite(read_file(name), name, kind);
-  }
-  if (const EmbeddedConfig* config =
-          find_embedded(std::string(kSuiteFolder) + name + std::string(kJson))) {
-    return parse_suite(config->text, "suite " + name, kind);
-  }
-  const std::vector<std::string> names = suite_names();
-  const std::string near = nearest(name, names);
-  throw ConfigError(
-      "unknown suite '" + name + "'" + (near.empty() ? "." : "; did you mean '" + near + "'?") +
-      " Shipped: " + join(names, ", ") + ". A file needs a slash or .json: ./mine.json");
+  // A path in a file is meant from the file's folder.
+  const std::filesystem::path folder = std::filesystem::path(name).parent_path();
+  return load_suite(name, kind, [&](const std::string& included) {
+    const bool is_path = included.find('/') != std::string::npos || included.ends_with(kJson);
+    return load_suite(is_path ? (folder / included).string() : included, kind, IncludeFn{});
+  });
 }
 
 Catalogue load_catalogue(const std::string& file) {

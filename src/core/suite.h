@@ -2,6 +2,7 @@
 // From a suite file or command-line words to cases. Pure.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -27,7 +28,7 @@ struct CaseRequest {
 struct Suite {
   std::string name;
   std::string summary;
-  std::string sha256;  ///< of the file's bytes
+  std::string sha256;  ///< of the file's bytes, followed by the sums of what it includes
   SamplingPolicy policy;
   std::vector<CaseRequest> cases;
 };
@@ -50,11 +51,17 @@ struct Case {
 ///               cpu
 ///                                                                     device; null leaves the
 ///                                                                     entry out
+///    "include": ["gemm", ...],                                        the cases of other suites,
+///                                                                     before its own
 ///    "cpu": {"policy": {...}}                                         policy members for the cpu
 ///    device
+/// The policy is the file's own, for included cases too. `include` gives the suite of a name and
+/// throws ConfigError where there is none; without it no file may include.
 /// Throws ConfigError: file:line:column for malformed JSON; unknown members named with the nearest
 /// one.
-Suite parse_suite(std::string_view json, std::string_view origin, DeviceKind kind);
+using IncludeFn = std::function<Suite(const std::string& name)>;
+Suite parse_suite(std::string_view json, std::string_view origin, DeviceKind kind,
+                  const IncludeFn& include = {});
 
 /// `WORKLOAD key=value[,value]... [WORKLOAD ...]`; a case id as it stands in a report is a WORKLOAD
 /// with its values; a workload name may be a glob ("ops/*"), which

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -22,6 +23,7 @@ using Assignment = std::map<std::string, std::string>;
 
 /// Far above any sensible suite: guards against a cross product that eats the memory.
 constexpr std::size_t kMostCases = 100000;
+constexpr const char* kTooMany = "more than 100000 cases";
 
 [[noreturn]] void fail(const std::string& where, const std::string& what) {
   throw ConfigError(where + ": " + what);
@@ -61,7 +63,7 @@ std::vector<Assignment> cross_product(const json& object, const std::string& whe
     const std::string place = where + "." + key;
     const json values = value.is_array() ? value : json::array({value});
     if (values.empty()) fail(place, "the list is empty");
-    if (tuples.size() * values.size() > kMostCases) fail(where, "more than 100000 cases");
+    if (tuples.size() * values.size() > kMostCases) fail(where, kTooMany);
     std::vector<Assignment> longer;
     for (const Assignment& tuple : tuples) {
       for (const json& element : values) {
@@ -175,22 +177,44 @@ void add_cases(Suite& suite, const json& object, const std::string& where, Devic
           fail(where, "\"" + key + "\" is in params and in shapes");
         }
       }
-      if (suite.cases.size() >= kMostCases) fail(where, "more than 100000 cases");
+      if (suite.cases.size() >= kMostCases) fail(where, kTooMany);
       suite.cases.push_back(std::move(request));
     }
   }
 }
 
+void add_included(Suite& suite, const json& names, const std::string& where, std::string& hashed,
+                  const IncludeFn& include) {
+  if (!names.is_array() || names.empty()) fail(where, "must be a list of suites, not empty");
+  if (!include) fail(where, "an included suite can't include others");
+  for (const json& name : names) {
+    if (!name.is_string()) fail(where, "must be a list of suites, each a text");
+    Suite other;
+    try {
+      other = include(name.get<std::string>());
+    } catch (const ConfigError& error) {
+      throw ConfigError(where + ": " + error.what(), error.code());
+    }
+    hashed += other.sha256;
+    if (suite.cases.size() + other.cases.size() > kMostCases) fail(where, kTooMany);
+    std::move(other.cases.begin(), other.cases.end(), std::back_inserter(suite.cases));
+  }
+}
+
 }  // namespace
 
-Suite parse_suite(std::string_view text, std::string_view origin, DeviceKind kind) {
+Suite parse_suite(std::string_view text, std::string_view origin, DeviceKind kind,
+                  const IncludeFn& include) {
   const std::string file(origin);
   const json root = parse_json(text, origin);
-  only(root, file, {"name", "summary", "policy", "cases", "cpu"});
+  only(root, file, {"name", "summary", "policy", "include", "cases", "cpu"});
   Suite suite;
   suite.name = text_member(root, "name", file);
   suite.summary = text_member(root, "summary", file);
-  suite.sha256 = sha256_hex(text);
+  std::string hashed(text);
+  const auto included = root.find("include");
+  if (included != root.end()) add_included(suite, *included, file + ": include", hashed, include);
+  suite.sha256 = sha256_hex(hashed);
   if (const auto policy = root.find("policy"); policy != root.end()) {
     apply_policy(suite.policy, *policy, file + ": policy");
   }
@@ -201,6 +225,7 @@ Suite parse_suite(std::string_view text, std::string_view origin, DeviceKind kin
     if (kind == DeviceKind::cpu) suite.policy = checked;
   }
   const auto cases = root.find("cases");
+  if (cases == root.end() && included != root.end()) return suite;
   if (cases == root.end() || !cases->is_array() || cases->empty()) {
     fail(file, "\"cases\" must be a list, not empty");
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <set>
 
 #include "core/suite.h"
 #include "util/file.h"
@@ -19,7 +20,8 @@ const fs::path kFolder = fs::path(GPUBENCH_SOURCE_DIR) / "configs" / "suites";
 
 Suite load(const std::string& name, DeviceKind kind) {
   const std::string path = (kFolder / (name + ".json")).string();
-  return parse_suite(read_file(path), path, kind);
+  return parse_suite(read_file(path), path, kind,
+                     [&](const std::string& included) { return load(included, kind); });
 }
 
 std::vector<Case> cases(const std::string& name, DeviceKind kind) {
@@ -37,14 +39,28 @@ std::vector<std::string> names() {
 class ShippedSuite : public testing::TestWithParam<DeviceKind> {};
 
 TEST_P(ShippedSuite, AllResolve) {
-  EXPECT_EQ(names(), (std::vector<std::string>{"attention", "bert", "bert-full", "comm", "conv",
-                                               "gemm", "memory", "micro", "smoke", "transfer"}));
+  EXPECT_EQ(names(),
+            (std::vector<std::string>{"attention", "bert", "bert-full", "comm", "conv", "full",
+                                      "gemm", "memory", "micro", "smoke", "transfer"}));
   for (const std::string& name : names()) {
     const Suite suite = load(name, GetParam());
     EXPECT_EQ(suite.name, name);
     const std::vector<Case> planned = plan_cases(suite.cases, {});
-    EXPECT_EQ(planned.size(), suite.cases.size()) << name << ": a case is there twice";
+    if (name != "full") {
+      EXPECT_EQ(planned.size(), suite.cases.size()) << name << ": a case is there twice";
+    }
     EXPECT_FALSE(planned.empty()) << name;
+  }
+}
+
+TEST_P(ShippedSuite, FullHasAllButTheLongFormOfBert) {
+  std::set<std::string> full;
+  for (const Case& planned : cases("full", GetParam())) full.insert(planned.id);
+  for (const std::string& name : names()) {
+    if (name == "bert-full") continue;
+    for (const Case& planned : cases(name, GetParam())) {
+      EXPECT_TRUE(name == "smoke" || full.count(planned.id) != 0) << name << ": " << planned.id;
+    }
   }
 }
 

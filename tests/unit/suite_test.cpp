@@ -66,6 +66,45 @@ std::string suite_error(const std::string& from, const std::string& to) {
   return error_of([&] { parse_suite(text, "mine.json", DeviceKind::cuda); });
 }
 
+TEST(Suite, IncludesTheCasesOfOthersUnderItsOwnPolicy) {
+  const IncludeFn include = [](const std::string& name) {
+    if (name != "other") throw ConfigError("unknown suite '" + name + "'");
+    return parse_suite(kSuite, "other", DeviceKind::cuda);
+  };
+  const auto parse = [&](const std::string& members, const IncludeFn& fn) {
+    return parse_suite(R"({"name": "n", "summary": "s", )" + members + "}", "mine.json",
+                       DeviceKind::cuda, fn);
+  };
+  const Suite other = parse_suite(kSuite, "other", DeviceKind::cuda);
+  const Suite alone = parse(R"("include": ["other"], "policy": {"max_time_s": 33})", include);
+  ASSERT_EQ(alone.cases.size(), other.cases.size());
+  EXPECT_EQ(alone.cases.back().workload, other.cases.back().workload);
+  EXPECT_EQ(alone.cases.back().params, other.cases.back().params);
+  EXPECT_EQ(alone.policy.max_time_s, 33);
+  const Suite more =
+      parse(R"("include": ["other"], "cases": [{"workload": "micro/memory"}])", include);
+  EXPECT_EQ(more.cases.size(), other.cases.size() + 1);
+  EXPECT_EQ(more.cases.back().workload, "micro/memory");
+
+  // What is included is a part of the suite, so its bytes are a part of the sum.
+  const Suite edited =
+      parse(R"("include": ["other"], "policy": {"max_time_s": 33})", [](const std::string&) {
+        std::string text(kSuite);
+        return parse_suite(text + " ", "other", DeviceKind::cuda);
+      });
+  EXPECT_NE(edited.sha256, alone.sha256);
+
+  const auto error = [&](const char* members, const IncludeFn& fn) {
+    return error_of([&] { parse(members, fn); });
+  };
+  EXPECT_TRUE(has(error(R"("include": ["nope"])", include), "mine.json: include: unknown suite"));
+  EXPECT_TRUE(has(error(R"("include": ["other"])", {}), "can't include others"));
+  EXPECT_TRUE(has(error(R"("include": [])", include), "not empty"));
+  EXPECT_TRUE(has(error(R"("include": "other")", include), "must be a list"));
+  EXPECT_TRUE(has(error(R"("include": [1])", include), "each a text"));
+  EXPECT_TRUE(has(error(R"("include": ["other"], "cases": [])", include), "not empty"));
+}
+
 TEST(Suite, ExpandsShapesAndArrays) {
   const Suite suite = parse_suite(kSuite, "mine.json", DeviceKind::cuda);
   EXPECT_EQ(suite.name, "mine");
