@@ -162,7 +162,8 @@ class AttentionJob:
         torch = self._torch
         last = self.sets - 1
         self.enqueue(last)
-        error = 0.0
+        error, worst = 0.0, ""
+        names = ("dq", "dk", "dv") if self._backward else ("o",)
         for batch, key_head in ((0, 0), (-1, -1)):
             sharing = slice(0, self._group) if key_head == 0 else slice(-self._group, None)
             places = ((batch, sharing), (batch, key_head), (batch, key_head))
@@ -176,12 +177,13 @@ class AttentionJob:
             if self._backward:
                 gradient = self._gradients[last][batch, sharing].double()
                 references = torch.autograd.grad(references[0], (q, k, v), gradient)
-            for result, reference, place in zip(self._results[last], references, places):
+            for name, result, reference, place in zip(names, self._results[last], references, places):
                 found = error_of(torch, result[place].detach(), reference.detach(), by_row=True)
-                error = found if math.isnan(found) else max(error, found)
+                if math.isnan(found) or found > error:
+                    error, worst = found, f", the largest error in {name}"
                 if math.isnan(error):
-                    return error, ATTENTION_TOLERANCE, "double, two heads of keys"
-        return error, ATTENTION_TOLERANCE, "double, two heads of keys"
+                    break
+        return error, ATTENTION_TOLERANCE, "double, two heads of keys" + worst
 
 
 class ConvJob:
