@@ -124,8 +124,9 @@ void warn_of_device(Result& result, const ReportDevice& device) {
 
 void warn_of_conditions(Result& result) {
   const Measurement& measurement = *result.measurement;
-  // The other ends of sampling mean that the target was reached or could not be reached any closer.
-  warn_if(result, measurement.stop == "max_time" || measurement.stop == "max_samples",
+  // Sampling ends with "noise" where the target is reached; a plateau is short of it, too.
+  const auto& stop = measurement.stop;
+  warn_if(result, stop == "max_time" || stop == "max_samples" || stop == "plateau",
           "W_NOT_CONVERGED");
   warn_if(result, measurement.launch_bound, "W_LAUNCH_BOUND");
   warn_if(result, !(measurement.warmup_s > 0) && result.mode != "burst", "W_NO_WARMUP");

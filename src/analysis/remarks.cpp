@@ -217,9 +217,12 @@ class Remarks {
   void conditions() {
     if (warned("W_NOT_CONVERGED")) {
       const auto half = relative_half_width(*result_.time_s);
-      say("not converged after {} samples{}: the machine is noisy; --max-time gives it longer",
-          result_.time_s->n,
-          half ? fmt::format(", the median is known to ±{:.1f} %", 100 * *half) : std::string());
+      // More time helps where it was what ended the sampling, and it is the user's to give.
+      const bool longer =
+          result_.time_s->stop == "max_time" && result_.id.find("burn=1") == std::string::npos;
+      say("not converged after {} samples{}: the machine is noisy{}", result_.time_s->n,
+          half ? fmt::format(", the median is known to ±{:.1f} %", 100 * *half) : std::string(),
+          longer ? "; --max-time gives it longer" : "");
     }
     if (warned("W_LOW_ENTROPY_DATA")) {
       say("the data are all {}, which saves power: faster than with real data", result_.data_dist);

@@ -35,11 +35,14 @@ void merge_check(Result& result, const Check& check) {
 
 void fail_check(Result& result, const std::string& when) {
   result.status = Status::wrong;
-  result.reason = {
-      "E_WRONG_RESULT",
-      fmt::format("{}: error {:.3g} above {:.3g} against {}{}{}", when, result.check->error,
-                  result.check->tolerance, result.check->reference,
-                  result.check->detail.empty() ? "" : "; ", result.check->detail)};
+  const Check& check = *result.check;
+  // Bits can change within the tolerance: then the detail alone says what is wrong.
+  const bool within = check.error <= check.tolerance && !check.detail.empty();
+  result.reason = {"E_WRONG_RESULT",
+                   within ? fmt::format("{}: {}", when, check.detail)
+                          : fmt::format("{}: error {:.3g} above {:.3g} against {}{}{}", when,
+                                        check.error, check.tolerance, check.reference,
+                                        check.detail.empty() ? "" : "; ", check.detail)};
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/resume.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "gpubench/error.h"
@@ -37,7 +39,7 @@ std::string resumed_out(const std::string& path) {
 }
 
 Resume::Resume(const std::string& path, const Report& header)
-    : earlier_(load_report_or_journal(path)) {
+    : path_(path), earlier_(load_report_or_journal(path)) {
   if (earlier_.suite.sha256 != header.suite.sha256) {
     refuse(path, "it is of another suite (" +
                      (earlier_.suite.name.empty() ? "none" : earlier_.suite.name) + ")");
@@ -57,6 +59,22 @@ Resume::Resume(const std::string& path, const Report& header)
   if (earlier_.gpubench.binary_sha256 != header.gpubench.binary_sha256) {
     warnings_.emplace_back("the resumed results are of another build of gpubench");
   }
+}
+
+void Resume::require_all_planned(const std::vector<Case>& planned) const {
+  std::vector<const Result*> lost;
+  for (const Result& result : earlier_.results) {
+    if (result.status == Status::not_run) continue;
+    const bool goes_on = std::any_of(planned.begin(), planned.end(), [&](const Case& work) {
+      return work.id == result.id && work.conditions.seed == result.data_seed;
+    });
+    if (!goes_on) lost.push_back(&result);
+  }
+  if (lost.empty()) return;
+  refuse(path_,
+         fmt::format("{} of its finished cases are not in this run, the first {} with seed {}: "
+                     "repeat the command that it was begun with, and add --resume",
+                     lost.size(), lost.front()->id, lost.front()->data_seed));
 }
 
 std::optional<Result> Resume::finished(const Case& work, int device) const {

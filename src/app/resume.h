@@ -28,10 +28,15 @@ class Resume {
   /// was not run, or with another seed.
   std::optional<Result> finished(const Case& work, int device) const;
 
+  /// Throws ConfigError E_RESUME where the earlier run has finished what this one has not planned
+  /// (a filter, another seed): the merged report would lose it.
+  void require_all_planned(const std::vector<Case>& planned) const;
+
   /// What a reader of the merged report should know; empty if nothing.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
+  std::string path_;
   Report earlier_;
   std::vector<int> device_of_;  // of the new run, per device of the earlier
   std::vector<std::string> warnings_;

@@ -246,7 +246,15 @@ TEST(Derive, NoWarningWhereNothingIsReadable) {
   EXPECT_TRUE(derived(result).warnings.empty());
   result.telemetry.reset();
   EXPECT_EQ(derived(result).warnings, std::vector<std::string>{"W_NO_NVML"});
-  result.measurement->stop = "plateau";
+}
+
+TEST(Derive, WhatStopsShortOfTheNoiseTargetIsNotConverged) {
+  Result result = sample_gemm(700);
+  for (const char* stop : {"max_time", "max_samples", "plateau"}) {
+    result.measurement->stop = stop;
+    EXPECT_TRUE(has_warning(derived(result), "W_NOT_CONVERGED")) << stop;
+  }
+  result.measurement->stop = "noise";
   EXPECT_FALSE(has_warning(derived(result), "W_NOT_CONVERGED"));
 }
 
