@@ -5,6 +5,7 @@
 
 #include "analysis/derive.h"
 #include "analysis/roof.h"
+#include "report/case_key.h"
 #include "util/text.h"
 
 namespace gpubench {
@@ -219,7 +220,7 @@ class Remarks {
       const auto half = relative_half_width(*result_.time_s);
       // More time helps where it was what ended the sampling, and it is the user's to give.
       const bool longer =
-          result_.time_s->stop == "max_time" && result_.id.find("burn=1") == std::string::npos;
+          result_.time_s->stop == "max_time" && !parse_case_id(result_.id).values.count("burn");
       say("not converged after {} samples{}: the machine is noisy{}", result_.time_s->n,
           half ? fmt::format(", the median is known to ±{:.1f} %", 100 * *half) : std::string(),
           longer ? "; --max-time gives it longer" : "");

@@ -22,8 +22,12 @@ const EmbeddedConfig* find_embedded(std::string_view path) {
   return nullptr;
 }
 
-Suite load_suite(const std::string& name, DeviceKind kind, const IncludeFn& include) {
-  if (name.find('/') != std::string::npos || name.ends_with(kJson)) {
+bool is_path(const std::string& suite) {
+  return suite.find('/') != std::string::npos || suite.ends_with(kJson);
+}
+
+Suite load_with(const IncludeFn& include, const std::string& name, DeviceKind kind) {
+  if (is_path(name)) {
     return parse_suite(read_file(name), name, kind, include);
   }
   if (const EmbeddedConfig* config =
@@ -52,10 +56,10 @@ std::vector<std::string> suite_names() {
 Suite load_suite(const std::string& name, DeviceKind kind) {
   // A path in a file is meant from the file's folder.
   const std::filesystem::path folder = std::filesystem::path(name).parent_path();
-  return load_suite(name, kind, [&](const std::string& included) {
-    const bool is_path = included.find('/') != std::string::npos || included.ends_with(kJson);
-    return load_suite(is_path ? (folder / included).string() : included, kind, IncludeFn{});
-  });
+  const auto include = [&](const std::string& included) {
+    return load_with({}, is_path(included) ? (folder / included).string() : included, kind);
+  };
+  return load_with(include, name, kind);
 }
 
 Catalogue load_catalogue(const std::string& file) {

@@ -19,7 +19,11 @@ std::string default_path(const std::string& suite, const std::string& created) {
   std::string stamp =
       created;  // "2026-12-01T03:04:05Z" as "20261201T030405Z": sorts, and is a valid name anywhere
   std::erase_if(stamp, [](char c) { return c == '-' || c == ':'; });
-  const std::string base = fmt::format("gpubench-{}-{}", suite.empty() ? "run" : suite, stamp);
+  std::string name = suite.empty() ? "run" : suite;
+  // Every other byte can be a part of a file's name.
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '/' || c == '\0'; }, '_');
+  const std::string base = fmt::format("gpubench-{}-{}", name, stamp);
   const auto taken = [](const std::string& path) {
     std::error_code ignored;
     return std::filesystem::exists(path, ignored) ||

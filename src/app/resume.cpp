@@ -24,6 +24,29 @@ bool same_device(const DeviceInfo& a, const DeviceInfo& b) {
   return a.kind == b.kind && a.name == b.name && a.uuid == b.uuid;
 }
 
+/// That the case has a result of the same work, so that it need not run again.
+bool has_finished(const Result& result, const Case& work) {
+  return result.status != Status::not_run && result.id == work.id &&
+         result.data_seed == work.conditions.seed;
+}
+
+/// What would be in no report any more.
+void require_all_planned(const std::string& path, const std::vector<Result>& results,
+                         std::span<const Case> planned) {
+  std::vector<const Result*> lost;
+  for (const Result& result : results) {
+    if (result.status == Status::not_run) continue;
+    const bool goes_on = std::any_of(planned.begin(), planned.end(),
+                                     [&](const Case& work) { return has_finished(result, work); });
+    if (!goes_on) lost.push_back(&result);
+  }
+  if (lost.empty()) return;
+  refuse(path,
+         fmt::format("{} of its finished cases are not in this run, the first {} with seed {}: "
+                     "repeat the command that it was begun with, and add --resume",
+                     lost.size(), lost.front()->id, lost.front()->data_seed));
+}
+
 }  // namespace
 
 Report load_report_or_journal(const std::string& path) {
@@ -38,8 +61,8 @@ std::string resumed_out(const std::string& path) {
   return path;
 }
 
-Resume::Resume(const std::string& path, const Report& header)
-    : path_(path), earlier_(load_report_or_journal(path)) {
+Resume::Resume(const std::string& path, const Report& header, std::span<const Case> planned)
+    : earlier_(load_report_or_journal(path)) {
   if (earlier_.suite.sha256 != header.suite.sha256) {
     refuse(path, "it is of another suite (" +
                      (earlier_.suite.name.empty() ? "none" : earlier_.suite.name) + ")");
@@ -56,31 +79,15 @@ Resume::Resume(const std::string& path, const Report& header)
     }
     device_of_.push_back(int(same - header.devices.begin()));
   }
+  require_all_planned(path, earlier_.results, planned);
   if (earlier_.gpubench.binary_sha256 != header.gpubench.binary_sha256) {
     warnings_.emplace_back("the resumed results are of another build of gpubench");
   }
 }
 
-void Resume::require_all_planned(const std::vector<Case>& planned) const {
-  std::vector<const Result*> lost;
-  for (const Result& result : earlier_.results) {
-    if (result.status == Status::not_run) continue;
-    const bool goes_on = std::any_of(planned.begin(), planned.end(), [&](const Case& work) {
-      return work.id == result.id && work.conditions.seed == result.data_seed;
-    });
-    if (!goes_on) lost.push_back(&result);
-  }
-  if (lost.empty()) return;
-  refuse(path_,
-         fmt::format("{} of its finished cases are not in this run, the first {} with seed {}: "
-                     "repeat the command that it was begun with, and add --resume",
-                     lost.size(), lost.front()->id, lost.front()->data_seed));
-}
-
 std::optional<Result> Resume::finished(const Case& work, int device) const {
   for (const Result& result : earlier_.results) {
-    if (result.id != work.id || device_of_[std::size_t(result.device)] != device) continue;
-    if (result.status == Status::not_run || result.data_seed != work.conditions.seed) continue;
+    if (!has_finished(result, work) || device_of_[std::size_t(result.device)] != device) continue;
     Result taken = result;
     taken.device = device;
     return taken;

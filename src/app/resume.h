@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,23 +21,20 @@ std::string resumed_out(const std::string& path);
 /// What an earlier run has finished of this one's cases.
 class Resume {
  public:
-  /// `header` describes the run that is about to start. Throws ConfigError E_RESUME where the
-  /// earlier one was of another suite or policy, or of devices that this one does not use.
-  Resume(const std::string& path, const Report& header);
+  /// `header` and `planned` describe the run that is about to start. Throws ConfigError E_RESUME
+  /// where the earlier one was of another suite or policy, or of devices that this one does not
+  /// use, or has finished cases that this one has not planned (a filter, another seed), which the
+  /// merged report would lose.
+  Resume(const std::string& path, const Report& header, std::span<const Case> planned);
 
   /// The earlier result of the case on a device of the new run, unless it has to run (again): what
   /// was not run, or with another seed.
   std::optional<Result> finished(const Case& work, int device) const;
 
-  /// Throws ConfigError E_RESUME where the earlier run has finished what this one has not planned
-  /// (a filter, another seed): the merged report would lose it.
-  void require_all_planned(const std::vector<Case>& planned) const;
-
   /// What a reader of the merged report should know; empty if nothing.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
-  std::string path_;
   Report earlier_;
   std::vector<int> device_of_;  // of the new run, per device of the earlier
   std::vector<std::string> warnings_;

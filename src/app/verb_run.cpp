@@ -56,9 +56,7 @@ class Run {
     report_.devices = std::move(devices);
     benches_.resize(report_.devices.size());
     require_several_for_at_once();
-    if (options.resume.empty()) return;
-    resume_.emplace(options.resume, report_);
-    resume_->require_all_planned(plan_.cases);
+    if (!options.resume.empty()) resume_.emplace(options.resume, report_, plan_.cases);
   }
 
   ExitCode execute() {

@@ -210,11 +210,6 @@ Suite parse_suite(std::string_view text, std::string_view origin, DeviceKind kin
   only(root, file, {"name", "summary", "policy", "include", "cases", "cpu"});
   Suite suite;
   suite.name = text_member(root, "name", file);
-  // The name becomes a part of the report's.
-  if (std::any_of(suite.name.begin(), suite.name.end(),
-                  [](unsigned char c) { return c < 0x20 || c == 0x7F || c == '/'; })) {
-    fail(file + ".name", "must have no '/' and no control characters");
-  }
   suite.summary = text_member(root, "summary", file);
   std::string hashed(text);
   const auto included = root.find("include");

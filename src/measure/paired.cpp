@@ -77,9 +77,10 @@ class Side {
       auto& all = result.measurement.samples_s;
       all.insert(all.end(), taken.begin(), taken.end());
       result.turns.emplace_back(kept_from, steady_seconds());
-      if (probe_ != nullptr) probe_->end(stream_);
-      const auto mhz = probe_ != nullptr ? probe_->mhz(stream_) : std::nullopt;
-      if (mhz) clocks_.push_back(*mhz);
+      if (probe_ != nullptr) {
+        probe_->end(stream_);
+        if (const auto mhz = probe_->mhz(stream_)) clocks_.push_back(*mhz);
+      }
     }
     return median(taken);
   }

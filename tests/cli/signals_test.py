@@ -118,6 +118,9 @@ class Signals(harness.CliTest):
                     "--max-noise", "7", stderr=("noise",))
         self.expect(harness.USAGE, "run", "--suite", "smoke", "--device", "cpu", "--resume",
                     "r.json.journal", stderr=("another suite",))
+        for other in (("--filter", "*n=23*"), ("--seed", "5"), ("--cache", "hot")):
+            self.expect(harness.USAGE, *self.command(sizes=few)[1:], "--resume", "r.json.journal", *other,
+                        stderr=("finished cases are not in this run",))
         resumed = self.expect(harness.FINE, *self.command(sizes=few)[1:-2], "--resume",
                               "r.json.journal", stderr=(f"/{8 - len(done)}]",))
         self.assertIn("8 ok", resumed.stdout)

@@ -70,6 +70,15 @@ class OddBytes(harness.CliTest):
         self.assert_harmless(done)
         self.assertEqual(self.report_at(out)["suite"]["name"], suite["name"])
 
+    def test_default_name_from_any_suite_name(self):
+        suite = {"name": "a\x00b/../c", "summary": "x", "cases": [{"workload": "ops/gemm", "params": {"m": 8, "n": 8, "k": 8}}]}
+        (self.folder / "odd.json").write_text(json.dumps(suite), encoding="utf-8")
+        done = self.run_bytes("run", "--suite", "./odd.json", *QUICK)
+        self.assertEqual(done.returncode, FINE, done.stderr)
+        reports = list(self.folder.glob("gpubench-a_b_.._c-*.json"))
+        self.assertEqual(len(reports), 1, list(self.folder.iterdir()))
+        self.assertEqual(self.report_at(reports[0])["suite"]["name"], suite["name"])
+
     def test_messages(self):
         for arguments in (("run", ODD), ("run", "ops/gemm", ODD + b"=1"), ("run", "ops/gemm", b"m=" + ODD),
                           ("run", "ops/gemm", b"dtype=" + ODD), ("run", "--suite", ODD),

@@ -225,6 +225,18 @@ TEST(GemmWorkload, RefusesWhatDoesNotFitANumber) {
 }
 
 #if GPUBENCH_HAS_CUDA
+TEST(CublasLtSupport, HasNoGeluOfFp64sPrecision) {
+  DeviceInfo device;
+  device.kind = DeviceKind::cuda;
+  device.cc_major = 9;
+  GemmProblem problem{.m = 64, .n = 64, .k = 64, .dtype = Dtype::fp64, .epilogue = Epilogue::bias};
+  EXPECT_TRUE(cublaslt_gemm_supports(device, problem).ok);
+  problem.epilogue = Epilogue::bias_gelu;
+  EXPECT_EQ(cublaslt_gemm_supports(device, problem).reason.code, "E_UNSUPPORTED_DTYPE");
+  problem.dtype = Dtype::fp32;
+  EXPECT_TRUE(cublaslt_gemm_supports(device, problem).ok);
+}
+
 TEST(CublasLtSupport, NamesTheRuleThatAnFp8ProblemBreaks) {
   DeviceInfo device;
   device.kind = DeviceKind::cuda;

@@ -123,10 +123,7 @@ double conv_tolerance(const ConvProblem& problem) {
   const double fp32 = unit_roundoff(Dtype::fp32);
   const double output = 1.25 * unit_roundoff(conv_output_dtype(problem.dtype));
   // Rounded additions wander as the root of their number, six standard deviations at most.
-  // Of cuDNN's FP32 kernels that holds but for wgrad's, whose largest error was seen at 11 and 14
-  // round-offs times the root (9.14 on sm_90, depths 6272 and 50176), against 2 of the others.
-  const bool long_sums = problem.dtype == Dtype::fp32 && problem.pass == ConvPass::wgrad;
-  const double wandering = (long_sums ? 24 : 8) * fp32 * (std::sqrt(depth) + 1);
+  const double wandering = 8 * fp32 * (std::sqrt(depth) + 1);
   if (problem.dtype == Dtype::fp32) return output + wandering;
   // Tensor cores truncate when they add a group of products to the sum, an error of one sign. They
   // take at least four products at a time, so there are depth / 4 such errors; wgrad's depth, all

@@ -91,8 +91,7 @@ double gemm_tolerance(const GemmProblem& problem) {
   const double truncated = fp32 * k;
   switch (problem.dtype) {
     case Dtype::fp64:
-      // cuBLASLt 13.1 fuses a GELU whose result is off by 2e-11 at most, not FP64's round-off.
-      return output + fp64_sum_tolerance(k) + (problem.epilogue == Epilogue::bias_gelu ? 1e-10 : 0);
+      return output + fp64_sum_tolerance(k);
     case Dtype::int8:
       return 0;
     case Dtype::fp32:
