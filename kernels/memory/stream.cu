@@ -26,7 +26,8 @@ constexpr std::array<Variant, kStreamVariants> kVariants{{{},
                                                           {512, 2, 1, Cache::streaming},
                                                           {512, 2, 1, Cache::normal},
                                                           {512, 4, 1, Cache::streaming},
-                                                          {512, 4, 0, Cache::streaming}}};
+                                                          {512, 4, 0, Cache::streaming},
+                                                          {256, 1, 1, Cache::normal}}};
 
 constexpr unsigned kWarp = 32;
 
@@ -198,10 +199,8 @@ int fastest_variant(StreamKernel kernel) {
   switch (kernel) {
     case StreamKernel::read:
       return 3;
-    case StreamKernel::triad:
-      return 2;
     default:
-      return 1;
+      return 8;
   }
 }
 

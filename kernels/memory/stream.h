@@ -21,7 +21,7 @@ enum class StreamKernel {
 constexpr std::uint64_t kReadChunk = 1 << 16;
 
 /// Launch shapes that can be tried; 0 is the one measured fastest for each kernel.
-constexpr int kStreamVariants = 8;
+constexpr int kStreamVariants = 9;
 
 struct StreamArguments {
   StreamKernel kernel = StreamKernel::copy;

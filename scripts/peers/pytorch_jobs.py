@@ -157,28 +157,42 @@ class AttentionJob:
         else:
             self._results[index] = (self._forward(index),)
 
+    def _references(self, index, batch, sharing, key_head, o):
+        """O, and backward's dQ, dK, dV of the heads that share one head of keys. The gradients follow from the O
+        that the forward pass stored, as backward is defined: that O's rounding is an input, not an error."""
+        torch = self._torch
+        q, k, v = (t.detach()[batch, heads].double()
+                   for t, heads in zip(self._inputs[index], (sharing, key_head, key_head)))
+        scale = 1 / math.sqrt(q.shape[-1])
+        scores = scale * (q @ k.t())
+        if self._causal:
+            later = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
+            scores = scores.masked_fill(later, -math.inf)
+        p = scores.softmax(-1)
+        if not self._backward:
+            return (p @ v,)
+        d_o = self._gradients[index][batch, sharing].double()
+        ds = scale * p * (d_o @ v.t() - (d_o * o).sum(-1, keepdim=True))
+        dk = (ds.transpose(-1, -2) @ q).sum(0)
+        return p @ v, ds @ k, dk, (p.transpose(-1, -2) @ d_o).sum(0)
+
     def verify(self):
         """Every result of the first and the last head of keys of the last set in double precision."""
         torch = self._torch
         last = self.sets - 1
         self.enqueue(last)
         error, worst = 0.0, ""
-        names = ("dq", "dk", "dv") if self._backward else ("o",)
+        names = ("o", "dq", "dk", "dv") if self._backward else ("o",)
+        results = self._results[last]
+        if self._backward:
+            results = (self._outputs[last], *results)
         for batch, key_head in ((0, 0), (-1, -1)):
             sharing = slice(0, self._group) if key_head == 0 else slice(-self._group, None)
-            places = ((batch, sharing), (batch, key_head), (batch, key_head))
-            q, k, v = (t.detach()[place].double().requires_grad_()
-                       for t, place in zip(self._inputs[last], places))
-            scores = q @ k.t() / math.sqrt(q.shape[-1])
-            if self._causal:
-                later = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
-                scores = scores.masked_fill(later, -math.inf)
-            references = (scores.softmax(-1) @ v,)
-            if self._backward:
-                gradient = self._gradients[last][batch, sharing].double()
-                references = torch.autograd.grad(references[0], (q, k, v), gradient)
-            for name, result, reference, place in zip(names, self._results[last], references, places):
-                found = error_of(torch, result[place].detach(), reference.detach(), by_row=True)
+            places = ((batch, sharing), (batch, sharing), (batch, key_head), (batch, key_head))
+            results_here = [result.detach()[place].double() for result, place in zip(results, places)]
+            references = self._references(last, batch, sharing, key_head, results_here[0])
+            for name, result, reference in zip(names, results_here, references):
+                found = error_of(torch, result, reference, by_row=True)
                 if math.isnan(found) or found > error:
                     error, worst = found, f", the largest error in {name}"
                 if math.isnan(error):

@@ -27,6 +27,9 @@ using TensorPtr = std::shared_ptr<fe::graph::Tensor_attributes>;
 
 constexpr std::size_t kCandidates = 8;
 constexpr int kMinComputeCapability = 8;
+/// Of wgrad, by the start of the plan's name: cuDNN 9.14 and 9.19 give this engine no numerical
+/// note, though it runs winogradWgradData4x4 (seen with Nsight Compute on an H200).
+constexpr const char* kUnmarkedWinogradWgrad = "eng17_";
 
 /// cudnn-frontend takes pointers in ascending order of ids: with these, in operand order.
 std::int64_t id_of(std::size_t index) { return static_cast<std::int64_t>(index) + 1; }
@@ -131,6 +134,7 @@ class CudnnConv : public Plan {
     require_support(graph_.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK}));
     graph_.deselect_numeric_notes(forbidden_notes(problem.dtype))
         .deselect_workspace_greater_than(static_cast<std::int64_t>(kMostConvWorkspace));
+    if (problem.pass == ConvPass::wgrad) graph_.deselect_engines({kUnmarkedWinogradWgrad});
     require_support(graph_.check_support());
     build_candidates(problem.tune ? kCandidates : 1);
     if (problem.tune) tune(context, problem);
