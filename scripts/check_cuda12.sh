@@ -4,6 +4,10 @@
 # errors. Nothing is linked or run. The headers come from PyPI (some 700 MB pass by, once) and stay in
 # .deps/cuda12; cudnn.h and cudnn-frontend are those of the build. Exit code 3: they could not be fetched.
 set -euo pipefail
+if (($# > 0)); then
+  sed -n '3,/^set -euo/p' "${BASH_SOURCE[0]}" | sed -n 's/^# \{0,1\}//p' >&2
+  case $1 in -h | --help) exit 0 ;; *) exit 2 ;; esac
+fi
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 requirements=$root/scripts/lib/cuda12_headers.txt
 target=$root/.deps/cuda12

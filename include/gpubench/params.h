@@ -36,9 +36,11 @@ ParamSpec choice_param(std::string name, std::string default_value,
 class Params {
  public:
   /// Checks `given` against `specs` and fills in defaults. Throws ConfigError: unknown key (nearest
-  /// name given), not a number, out of range or overflowing, not one of the choices.
+  /// name given, `conditions` are names too), not a number, out of range or overflowing, not one of
+  /// the choices.
   static Params resolve(const std::vector<ParamSpec>& specs,
-                        const std::map<std::string, std::string>& given);
+                        const std::map<std::string, std::string>& given,
+                        const std::vector<std::string>& conditions = {});
 
   std::int64_t integer(std::string_view name) const;
   bool flag(std::string_view name) const;

@@ -235,6 +235,23 @@ std::string wrong_verb(const CLI::App& app, int argc, char** argv) {
   return fmt::format("no verb '{}'{}{}", argv[1], suggestion(argv[1], names), known);
 }
 
+/// The option that a word of the command line which looks like one was likely meant to be, as a
+/// line; else empty.
+std::string likely_option(const CLI::App& app) {
+  for (const CLI::App* verb : app.get_subcommands()) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : verb->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+    for (const std::string& word : verb->remaining()) {
+      if (!word.starts_with("--")) continue;
+      const std::string near = nearest(word.substr(0, word.find('=')), names);
+      if (!near.empty()) return fmt::format("Did you mean '{}'?\n", near);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 /// A closed descriptor 0, 1 or 2 would go to the next file that is opened: the journal.
@@ -282,7 +299,7 @@ int run_app(int argc, char** argv) {
     if (wrong.empty()) {
       std::ostringstream complaint;
       app.exit(error, std::cout, complaint);
-      say(printable_lines(complaint.str()));
+      say(printable_lines(complaint.str() + likely_option(app)));
     } else {
       say(printable_lines("gpubench: " + wrong + "\n"));
     }

@@ -45,7 +45,7 @@ ReportFile::ReportFile(const std::string& out, const std::string& suite, const R
   std::error_code error;
   if (std::filesystem::exists(path_, error) && !std::filesystem::is_regular_file(path_, error))
     return;
-  journal_ = std::make_unique<Journal>(path_, header);
+  journal_ = std::make_unique<Journal>(resolved(path_), header);
 }
 
 void ReportFile::append(const Result& result) {

@@ -29,6 +29,8 @@ class ReportFile {
 
   bool is_stdout() const { return path_ == "-"; }
   const std::string& path() const { return path_; }
+  /// Empty where there is none. Reports that are links to one file share it.
+  std::string journal_path() const { return journal_ ? journal_->path() : std::string(); }
   /// Where the journal of an earlier run that did not end was moved to; empty if there was none.
   std::string kept_journal() const { return journal_ ? journal_->kept() : std::string(); }
 

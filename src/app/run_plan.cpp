@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -97,9 +98,21 @@ void plan_groups(const RunOptions& options, RunPlan& plan) {
   group_pairs(options.pair, plan);
 }
 
+void require_no_input_overwritten(const RunOptions& options) {
+  const std::pair<const char*, const std::string&> inputs[] = {{"--suite", options.suite},
+                                                               {"--catalogue", options.catalogue}};
+  for (const auto& [option, input] : inputs) {
+    std::error_code unlike;  // one of them does not exist
+    if (input.empty() || !std::filesystem::equivalent(options.out, input, unlike)) continue;
+    throw ConfigError("--out would overwrite the file of " + std::string(option) + ", " + input,
+                      "E_OUTPUT");
+  }
+}
+
 }  // namespace
 
 RunPlan plan_run(const RunOptions& options, DeviceKind kind) {
+  require_no_input_overwritten(options);
   if (options.suite.empty() && options.words.empty()) {
     throw ConfigError(
         "nothing to run: name a suite (--suite bert) or a workload (ops/gemm); see `gpubench "
@@ -128,6 +141,9 @@ RunPlan plan_run(const RunOptions& options, DeviceKind kind) {
                        {"max_samples", double(plan.policy.max_samples)},
                        {"sample_s", plan.policy.sample_s}};
   plan.cases = plan_cases(requests, conditions_of(options));
+  if (plan.cases.empty()) {
+    throw ConfigError("the suite '" + plan.suite.name + "' has no cases for this kind of device");
+  }
   if (!options.filters.empty()) plan.cases = filter_cases(plan.cases, options.filters);
   plan_groups(options, plan);
   return plan;
@@ -152,6 +168,10 @@ ExitCode dry_run(const RunPlan& plan, const DeviceInfo& info) {
 }  // namespace
 
 ExitCode dry_run_anywhere(const RunOptions& options) {
+  if (!options.resume.empty()) {
+    throw ConfigError("--dry-run shows what a run would do from its start: leave out --resume");
+  }
+  if (!options.catalogue.empty()) load_catalogue(options.catalogue);  // tells what is wrong with it
   if (wants_cpu(options.device))
     return dry_run(plan_run(options, DeviceKind::cpu), describe_cpu().info);
   DeviceInfo info;

@@ -18,6 +18,8 @@ void print_library(const LibraryStatus& status) {
   if (status.loaded) {
     fmt::print("  {:<10} {:<14} {}\n", status.name, status.version.empty() ? "?" : status.version,
                printable(status.path));
+    for (const std::string& place : status.refused)
+      fmt::print("  {:<10}   passed over {}\n", "", printable(place));
     return;
   }
   fmt::print("  {:<10} not usable: {}\n", status.name, printable(status.problem));

@@ -11,11 +11,16 @@
 namespace gpubench {
 namespace {
 
+std::string bounds(const ParamSpec& spec) {
+  std::string text = fmt::format("integer, at least {}", spec.min);
+  if (spec.max < int_param("", 1, "").max) text += fmt::format(", at most {}", spec.max);
+  return text;
+}
+
 void show_workload(const WorkloadInfo& workload) {
   fmt::print("{}: {}\n\nparameters\n", workload.name, workload.summary);
   for (const ParamSpec& spec : workload.params) {
-    std::string values = spec.type == ParamType::integer
-                             ? fmt::format("integer, at least {}", spec.min)
+    std::string values = spec.type == ParamType::integer   ? bounds(spec)
                          : spec.type == ParamType::boolean ? "0|1"
                                                            : join(spec.choices, "|");
     if (values.empty()) values = "text";

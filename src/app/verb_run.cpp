@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -66,7 +67,9 @@ class Run {
     ReportFile file(out(), plan_.suite.name, report_);
     if (resume_) {
       for (const std::string& warning : resume_->warnings()) progress_.warn(warning);
-      if (options_.resume == file.path() + ".journal") file.take_over_kept_journal();
+      std::error_code unlike;  // no journal
+      if (std::filesystem::equivalent(options_.resume, file.journal_path(), unlike))
+        file.take_over_kept_journal();
     } else if (!file.kept_journal().empty()) {
       progress_.warn("an earlier run did not end; its finished cases are in " +
                      file.kept_journal() + " (--resume takes them up)");
@@ -275,6 +278,12 @@ class Run {
     }
   }
 
+  bool cases_are_left() const {
+    return std::any_of(report_.results.begin(), report_.results.end(), [](const Result& result) {
+      return result.status == Status::not_run && result.reason.code != "E_PROFILED";
+    });
+  }
+
   bool has_result(const Case& work, int device) const {
     return std::any_of(report_.results.begin(), report_.results.end(), [&](const Result& result) {
       return result.device == device && result.id == work.id;
@@ -324,7 +333,7 @@ class Run {
     remark_slow_devices(report_);
     const Summary summary = count_results(report_.results, steady_seconds() - begin_s_);
     report_.summary = summary;
-    report_.complete = !watch_.interrupted() && !out_of_time_ && summary.not_run == 0;
+    report_.complete = !watch_.interrupted() && !out_of_time_ && !cases_are_left();
   }
 
   void print_table(const ReportFile& file, bool saved) const {

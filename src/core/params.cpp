@@ -86,12 +86,15 @@ ParamSpec choice_param(std::string name, std::string default_value,
 }
 
 Params Params::resolve(const std::vector<ParamSpec>& specs,
-                       const std::map<std::string, std::string>& given) {
+                       const std::map<std::string, std::string>& given,
+                       const std::vector<std::string>& conditions) {
   std::vector<std::string> names;
   for (const ParamSpec& spec : specs) names.push_back(spec.name);
   for (const auto& [name, value] : given) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
-      throw ConfigError("unknown parameter '" + name + "'" + suggestion(name, names) +
+      std::vector<std::string> likely = names;
+      likely.insert(likely.end(), conditions.begin(), conditions.end());
+      throw ConfigError("unknown parameter '" + name + "'" + suggestion(name, likely) +
                         " (there are: " + join(names, ", ") + ")");
     }
   }

@@ -246,7 +246,7 @@ std::vector<Case> plan_cases(const std::vector<CaseRequest>& requests, const Con
     Case planned;
     planned.workload = &workload;
     try {
-      planned.params = Params::resolve(workload.params, request.params);
+      planned.params = Params::resolve(workload.params, request.params, kConditionNames);
       planned.conditions = resolve_conditions(defaults, request.conditions);
     } catch (const ConfigError& error) {
       throw ConfigError(prefix(request) + workload.name + ": " + error.what(), error.code());

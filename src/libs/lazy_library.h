@@ -76,6 +76,7 @@ class LazyLibrary {
       LibrarySearch search = SharedLibrary::open(candidates, folders_);
       status_.searched.insert(status_.searched.end(), search.searched.begin(),
                               search.searched.end());
+      status_.refused.insert(status_.refused.end(), search.refused.begin(), search.refused.end());
       if (!search.library) break;
       const std::string soname = search.library->soname();
       try {
@@ -84,6 +85,7 @@ class LazyLibrary {
       } catch (const Error& error) {
         // Another candidate may do: not every build of a library has every function.
         status_.searched.push_back(search.path + ": " + error.what());
+        status_.refused.push_back(status_.searched.back());
         if (!unusable_) unusable_ = error.reason();
         std::erase(candidates, soname);
       }

@@ -24,6 +24,7 @@ struct LibraryStatus {
   std::string path;                   ///< file it came from; "static" for cudart
   std::string problem;                ///< why it is not loaded, and what to do
   std::vector<std::string> searched;  ///< "PLACE: reason" for each failed attempt
+  std::vector<std::string> refused;   ///< those of `searched` where there is such a file
 };
 
 class Libraries {

@@ -62,13 +62,6 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-/// Where a symbolic link leads, so that saving replaces the file and not the link.
-std::string resolved(const std::string& path) {
-  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
-                                                         &std::free);
-  return real ? std::string(real.get()) : path;
-}
-
 std::optional<struct stat> stat_of(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
@@ -110,6 +103,12 @@ void write_directly(const std::string& path, std::string_view text) {
 }
 
 }  // namespace
+
+std::string resolved(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
+                                                         &std::free);
+  return real ? std::string(real.get()) : path;
+}
 
 std::string read_file(const std::string& path) {
   const auto fail = [&](int code) -> std::string {
@@ -157,6 +156,10 @@ void check_writable(const std::string& path) {
   if (!existing && stat_error != ENOENT) refuse(path, errno_text(stat_error));
   if (existing && S_ISDIR(existing->st_mode)) refuse(path, "it is a folder");
   if (!existing && path.back() == '/') refuse(path, "it names a folder");
+  struct stat link {};
+  if (!existing && ::lstat(path.c_str(), &link) == 0) {
+    refuse(path, "it is a link to a file that does not exist");
+  }
   if (existing && ::access(path.c_str(), W_OK) != 0) refuse(path, errno_text(errno));
   if (existing && !S_ISREG(existing->st_mode)) return;
 

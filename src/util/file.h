@@ -7,6 +7,10 @@
 
 namespace gpubench {
 
+/// Where a symbolic link leads, so that what is done to a file is not done to the link. A path that
+/// does not exist is given back as it is.
+std::string resolved(const std::string& path);
+
 /// Throws ConfigError with the path and the system's reason; a folder is an error, and
 /// so is more than 1 GiB.
 std::string read_file(const std::string& path);

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <memory>
@@ -67,6 +68,7 @@ LibrarySearch SharedLibrary::open(const std::vector<std::string>& sonames,
     void* handle = ::dlopen(place.c_str(), mode);
     if (handle == nullptr) {
       search.searched.push_back(where + ": " + loader_error());
+      if (::access(place.c_str(), F_OK) == 0) search.refused.push_back(search.searched.back());
       return false;
     }
     search.library = SharedLibrary(handle, soname);

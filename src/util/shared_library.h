@@ -61,6 +61,7 @@ struct LibrarySearch {
   std::optional<SharedLibrary> library;
   std::string path;                   ///< of the library found; empty if none
   std::vector<std::string> searched;  ///< "PLACE: the loader's error" for each failed attempt
+  std::vector<std::string> refused;   ///< those of `searched` where there is such a file
 };
 
 }  // namespace gpubench

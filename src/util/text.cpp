@@ -31,6 +31,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 constexpr double kFar = 1e9;
+constexpr std::size_t kShortestStart = 3;  // of a name, that stands for it
 
 /// Smaller is nearer: edits first, then one being the beginning of the other, then being a part of
 /// it.
@@ -100,6 +101,8 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
     if (const std::size_t slash = text.rfind('/'); slash != std::string::npos) {
       apart = std::min(apart, distance(wanted, std::string_view(text).substr(slash + 1)) + 0.5);
     }
+    // "h200" means "h200-sxm-141gb", not "b200".
+    if (wanted.size() >= kShortestStart && text.starts_with(wanted)) apart = std::min(apart, 0.25);
     if (apart < best_distance) {
       best_distance = apart;
       best = candidate;

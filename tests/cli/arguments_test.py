@@ -26,6 +26,13 @@ class Verbs(harness.CliTest):
                      self.expect(USAGE, "rum", stderr=("no verb 'rum'; did you mean 'run'?",))):
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         self.expect(USAGE, "run", "--no-such-option", "1")
+        self.expect(USAGE, "run", "--sute", "bert", stderr=("--sute", "Did you mean '--suite'?"))
+
+    def test_dry_run_takes_no_resume_and_reads_the_catalogue(self):
+        self.expect(USAGE, "run", *SMALL_GEMM, "--dry-run", "--device", "cpu", "--resume", "x.json",
+                    stderr=("--resume",))
+        self.expect(USAGE, "run", *SMALL_GEMM, "--dry-run", "--device", "cpu", "--catalogue", "none.json",
+                    stderr=("none.json",))
 
     def test_list_holds_every_workload_file_and_suite(self):
         lines = self.expect(FINE, "list").stdout.splitlines()
@@ -46,6 +53,7 @@ class Verbs(harness.CliTest):
         specs = json.loads(self.expect(FINE, "specs", "--json").stdout)
         self.assertTrue(specs)
         self.expect(USAGE, "specs", "h2oo", stderr=("h2oo",))
+        self.expect(USAGE, "specs", "h200", stderr=("'h200-",))
 
     def test_machine_without_a_gpu(self):
         hidden = {"CUDA_VISIBLE_DEVICES": "-1"}
@@ -65,6 +73,7 @@ class Names(harness.CliTest):
                 (("--suite", "brt"), "bert"),
                 (("ops/gem",), "ops/gemm"),
                 (("ops/gemm", "dtpye=bf16"), "dtype"),
+                (("ops/gemm", "cahce=hot"), "'cache'"),
                 (("ops/gemm", "dtype=bf61"), "bf16"),
                 (("ops/gemm", "epilogue=bais"), "bias"),
                 ((*SMALL_GEMM, "--data", "normul"), "normal"),
@@ -87,6 +96,7 @@ class Names(harness.CliTest):
 
     def test_bytes_that_are_no_whole_elements(self):
         self.expect(USAGE, "run", "micro/memory", "bytes=5", *QUICK, stderr=("bytes=5",))
+        self.expect(USAGE, "run", "micro/l2", "bytes=1", *QUICK, stderr=("bytes",))
 
     def test_empty_texts(self):
         for option in ("--suite", "--filter", "--out", "--device"):
@@ -118,6 +128,30 @@ class Names(harness.CliTest):
         self.assertTrue(kept)
         self.expect(USAGE, "run", "--suite", "smoke", *QUICK, "--filter", "no-such-case",
                     stderr=("no-such-case",))
+
+
+class Outputs(harness.CliTest):
+    SUITE = {"name": "mine", "summary": "one case", "cases": [{"workload": "ops/gemm", "params": {"m": 32, "n": 32, "k": 32}}]}
+
+    def test_inputs_are_not_overwritten(self):
+        self.write("mine.json", json.dumps(self.SUITE))
+        self.expect(USAGE, "run", "--suite", "./mine.json", "--out", "mine.json", *QUICK,
+                    stderr=("--suite", "mine.json"))
+        self.assertEqual(json.loads((self.folder / "mine.json").read_text()), self.SUITE)
+
+    def test_suite_without_a_case_for_the_device(self):
+        suite = {**self.SUITE, "cases": [{**self.SUITE["cases"][0], "cpu": None}]}
+        self.write("mine.json", json.dumps(suite))
+        self.expect(USAGE, "run", "--suite", "./mine.json", *QUICK, stderr=("'mine' has no cases",))
+
+    def test_link_to_nothing(self):
+        (self.folder / "report.json").symlink_to(self.folder / "nowhere/file.json")
+        self.expect(USAGE, "run", *SMALL_GEMM, "--out", "report.json", *QUICK, stderr=("link",))
+
+    def test_profile_ends_complete(self):
+        done = self.expect(FINE, "run", *SMALL_GEMM, "--profile", "--out", "report.json", *QUICK)
+        self.assertNotIn("did not end", done.stdout)
+        self.assertTrue(json.loads((self.folder / "report.json").read_text())["complete"])
 
 
 class SuiteFiles(harness.CliTest):

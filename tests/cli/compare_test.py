@@ -42,6 +42,7 @@ class Compare(harness.CliTest):
         self.changed(rename)
         self.expect(FINE, "compare", "a.json", "b.json")
         self.expect(FINE, "compare", "a.json", "b.json", "--match", "impl")
+        self.expect(USAGE, "compare", "a.json", "b.json", "--match", "dtyp", stderr=("'dtyp'", "'dtype'"))
 
     def test_nothing_in_common(self):
         other = self.report_of(FINE, "ops/gemm", "m=16", "n=16", "k=16", *QUICK)

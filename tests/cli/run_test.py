@@ -256,6 +256,10 @@ class Outputs(harness.CliTest):
             time.sleep(0.02)
         before = journal.read_bytes()
         self.expect(USAGE, "run", *SMALL_GEMM, *QUICK, "--out", "r.json", stderr=("another run", "E_OUTPUT"))
+        (self.folder / "link.json").symlink_to("r.json")
+        (self.folder / "r.json").touch()
+        self.expect(USAGE, "run", *SMALL_GEMM, *QUICK, "--out", "link.json", stderr=("another run",))
+        (self.folder / "r.json").unlink()
         self.assertEqual(journal.read_bytes(), before)
 
     def test_unwritable_stderr_ends_no_run(self):

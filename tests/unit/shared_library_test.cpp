@@ -33,6 +33,7 @@ TEST(SharedLibrary, SaysWhereItLooked) {
   ::unsetenv("GPUBENCH_LIB_PATH");
   EXPECT_FALSE(search.library.has_value());
   EXPECT_EQ(search.path, "");
+  EXPECT_TRUE(search.refused.empty());
   ASSERT_EQ(search.searched.size(), 8u);  // two names in three folders and the loader's path
   EXPECT_EQ(search.searched[0].rfind("/nowhere/one/libgpubench-a.so: ", 0), 0u);
   EXPECT_EQ(search.searched[2].rfind("/nowhere/two/libgpubench-a.so: ", 0), 0u);
@@ -49,6 +50,7 @@ TEST(SharedLibrary, ABrokenFileIsNoMatch) {
   ASSERT_TRUE(search.library.has_value());  // by the loader's path
   ASSERT_EQ(search.searched.size(), 1u);
   EXPECT_NE(search.searched[0].find("libm.so.6: "), std::string::npos);
+  EXPECT_EQ(search.refused, search.searched);
 }
 
 TEST(SharedLibrary, MissingSymbolsAreNamed) {

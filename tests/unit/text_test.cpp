@@ -24,6 +24,8 @@ TEST(Nearest, FindsBeginningsAndParts) {
   EXPECT_EQ(nearest("gemm", names), "ops/gemm");
   EXPECT_EQ(nearest("atention", names), "ops/attention");
   EXPECT_EQ(nearest("mem", names), "micro/memory");
+  EXPECT_EQ(nearest("micro/mem", {"micro/l2", "micro/memory"}), "micro/memory");
+  EXPECT_EQ(nearest("h200", {"b200", "h200-sxm-141gb"}), "h200-sxm-141gb");
 }
 
 TEST(Nearest, PrefersFewerEditsOverParts) {

@@ -117,6 +117,9 @@ std::unique_ptr<Job> make_cache_job(Context& context, const CacheProblem& proble
 
 std::uint64_t cache_footprint(const DeviceInfo& device, const Conditions& conditions,
                               const CacheProblem& problem) {
+  if (problem.count == 0 && device.l2_bytes > 0) {
+    throw ConfigError("bytes is too small: the working set would hold no FP32 element");
+  }
   if (problem.count == 0) return 0;  // will be skipped, with the reason
   return op_job_footprint(device, in_cache(conditions), cache_operands(problem));
 }
