@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # quickstart.sh [option of `gpubench run`]...: installs what is missing, builds a Release and runs the
-# bert suite (or the --suite given) on GPU 0, or on the host processor where there is no GPU. Ends with the table and the path
-# of the report. Works from any folder; a second run builds only what has changed.
+# bert suite (or the --suite given) on GPU 0, or on the host processor where there is no GPU. Ends with
+# the table and the path of the report. Works from any folder; a second run builds only what has changed.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/setup.sh"
 
@@ -23,14 +23,16 @@ given() {
 
 words=("$@")
 options=()
-given --suite || options+=(--suite bert)
+if ! given --suite; then
+  options+=(--suite bert)
+  if ! given --out --json -o --resume; then
+    mkdir -p "$root/build/reports"
+    options+=(--out "$root/build/reports/bert.json")
+  fi
+fi
 if ! given --device -d && ! reason=$("$gpubench" devices 2>&1 > /dev/null); then
   say "no GPU can be used, so the host processor is measured ($reason)"
   options+=(--device cpu)
-fi
-if ! given --out --json -o; then
-  mkdir -p "$root/build/reports"
-  options+=(--out "$root/build/reports/bert.json")
 fi
 
 say "gpubench run ${options[*]} $*"

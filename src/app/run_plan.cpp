@@ -46,13 +46,12 @@ void apply_overrides(const RunOptions& options, SamplingPolicy& policy) {
   policy.max_time_s = std::max(policy.max_time_s, policy.min_time_s);
 }
 
-void require_known(const std::string& key, const std::vector<Case>& cases) {
-  std::vector<std::string> known{"at_once", "burn", "cache", "data", "mode"};
+std::vector<std::string> parameters_of(const std::vector<Case>& cases) {
+  std::vector<std::string> names;
   for (const Case& work : cases) {
-    for (const ParamSpec& spec : work.workload->params) known.push_back(spec.name);
+    for (const ParamSpec& spec : work.workload->params) names.push_back(spec.name);
   }
-  if (std::find(known.begin(), known.end(), key) != known.end()) return;
-  throw ConfigError("--pair: no case has a parameter '" + key + "'" + suggestion(key, known));
+  return names;
 }
 
 /// Brings together the cases that differ in `keys` only, each group where its first case was.
@@ -94,7 +93,9 @@ void plan_groups(const RunOptions& options, RunPlan& plan) {
     throw ConfigError(
         "--pair is for one process that measures: leave out --isolate, --repeat and --profile");
   }
-  for (const std::string& key : options.pair) require_known(key, plan.cases);
+  for (const std::string& key : options.pair) {
+    require_parameter("--pair", key, parameters_of(plan.cases));
+  }
   group_pairs(options.pair, plan);
 }
 
@@ -171,7 +172,7 @@ ExitCode dry_run_anywhere(const RunOptions& options) {
   if (!options.resume.empty()) {
     throw ConfigError("--dry-run shows what a run would do from its start: leave out --resume");
   }
-  if (!options.catalogue.empty()) load_catalogue(options.catalogue);  // tells what is wrong with it
+  const Catalogue catalogue = load_catalogue(options.catalogue);  // tells what is wrong with it
   if (wants_cpu(options.device))
     return dry_run(plan_run(options, DeviceKind::cpu), describe_cpu().info);
   DeviceInfo info;
@@ -180,8 +181,7 @@ ExitCode dry_run_anywhere(const RunOptions& options) {
   info.l2_bytes = std::uint64_t{60} << 20;
   try {
     Libraries libraries;
-    const auto chosen =
-        choose_devices(options.device, libraries, load_catalogue(options.catalogue));
+    const auto chosen = choose_devices(options.device, libraries, catalogue);
     if (!chosen.empty()) info = chosen.front().info;
   } catch (const DeviceError&) {
     // no GPU here: keep the assumed one

@@ -54,10 +54,9 @@ auto parse_name(const Table& table, const std::string& what, std::string_view te
                     " (there are: " + join(names, ", ") + ")");
 }
 
-const std::vector<std::string> kConditionNames{"at_once", "burn", "cache", "data", "mode"};
-
 bool is_condition(const std::string& name) {
-  return std::find(kConditionNames.begin(), kConditionNames.end(), name) != kConditionNames.end();
+  const std::vector<std::string>& names = condition_names();
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 /// One WORKLOAD of the command line with the lists of values given for it.
@@ -170,7 +169,7 @@ Conditions resolve_conditions(Conditions conditions,
     } else if (key == "burn") {
       conditions.burn = parse_condition_flag(key, value);
     } else {
-      throw ConfigError("unknown condition '" + key + "'" + suggestion(key, kConditionNames));
+      throw ConfigError("unknown condition '" + key + "'" + suggestion(key, condition_names()));
     }
   }
   return conditions;
@@ -209,6 +208,18 @@ bool matches(const Case& candidate, const std::string& pattern) {
 
 }  // namespace
 
+const std::vector<std::string>& condition_names() {
+  static const std::vector<std::string> names{"at_once", "burn", "cache", "data", "mode"};
+  return names;
+}
+
+void require_parameter(const std::string& option, const std::string& key,
+                       std::vector<std::string> params) {
+  params.insert(params.end(), condition_names().begin(), condition_names().end());
+  if (std::find(params.begin(), params.end(), key) != params.end()) return;
+  throw ConfigError(option + ": no case has a parameter '" + key + "'" + suggestion(key, params));
+}
+
 std::vector<CaseRequest> parse_case_words(const std::vector<std::string>& words) {
   std::vector<CaseRequest> requests;
   for (const WordGroup& group : group_words(words)) {
@@ -227,7 +238,7 @@ std::vector<CaseRequest> parse_case_words(const std::vector<std::string>& words)
     }
     for (const auto& [key, choices] : group.values) {
       if (used.count(key) != 0) continue;
-      std::vector<std::string> names = kConditionNames;
+      std::vector<std::string> names = condition_names();
       for (const WorkloadInfo* workload : matched) {
         for (const ParamSpec& spec : workload->params) names.push_back(spec.name);
       }
@@ -246,7 +257,7 @@ std::vector<Case> plan_cases(const std::vector<CaseRequest>& requests, const Con
     Case planned;
     planned.workload = &workload;
     try {
-      planned.params = Params::resolve(workload.params, request.params, kConditionNames);
+      planned.params = Params::resolve(workload.params, request.params, condition_names());
       planned.conditions = resolve_conditions(defaults, request.conditions);
     } catch (const ConfigError& error) {
       throw ConfigError(prefix(request) + workload.name + ": " + error.what(), error.code());

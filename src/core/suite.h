@@ -33,6 +33,14 @@ struct Suite {
   std::vector<CaseRequest> cases;
 };
 
+/// What CaseRequest::conditions may hold.
+const std::vector<std::string>& condition_names();
+
+/// Throws ConfigError, with `option` and the nearest name, unless `key` is one of `params` or a
+/// condition.
+void require_parameter(const std::string& option, const std::string& key,
+                       std::vector<std::string> params);
+
 /// A case ready to be prepared.
 struct Case {
   std::string id;

@@ -135,7 +135,7 @@ void save_atomically(const std::string& path, std::string_view text) {
   const std::optional<struct stat> existing = stat_of(path);
   if (existing && !S_ISREG(existing->st_mode)) return write_directly(path, text);
 
-  const std::string target = existing ? resolved(path) : path;
+  const std::string target = resolved(path);
   std::string temporary_path;
   FileDescriptor file(create_temporary(folder_of(target), temporary_path));
   if (!file.valid()) fail("create a file beside");
@@ -163,7 +163,7 @@ void check_writable(const std::string& path) {
   if (existing && ::access(path.c_str(), W_OK) != 0) refuse(path, errno_text(errno));
   if (existing && !S_ISREG(existing->st_mode)) return;
 
-  const std::string folder = folder_of(existing ? resolved(path) : path);
+  const std::string folder = folder_of(resolved(path));
   const std::optional<struct stat> parent = stat_of(folder);
   if (!parent) refuse(path, "the folder '" + folder + "' does not exist");
   std::string temporary_path;

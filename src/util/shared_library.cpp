@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <memory>
 #include <utility>
 
 #include "gpubench/error.h"
+#include "util/file.h"
 #include "util/text.h"
 
 namespace gpubench {
@@ -24,9 +24,7 @@ std::string loader_error() {
 std::string real_path(void* handle) {
   link_map* map = nullptr;
   if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr) return {};
-  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(map->l_name, nullptr),
-                                                         &std::free);
-  return real ? real.get() : map->l_name;
+  return resolved(map->l_name);
 }
 
 /// Folders that are searched before the loader's own path.
@@ -67,7 +65,10 @@ LibrarySearch SharedLibrary::open(const std::vector<std::string>& sonames,
                            const std::string& where) {
     void* handle = ::dlopen(place.c_str(), mode);
     if (handle == nullptr) {
-      search.searched.push_back(where + ": " + loader_error());
+      const std::string error = loader_error();
+      const std::string told = place + ": ";  // by most of the loader's errors, too
+      search.searched.push_back(where + ": " +
+                                (error.starts_with(told) ? error.substr(told.size()) : error));
       if (::access(place.c_str(), F_OK) == 0) search.refused.push_back(search.searched.back());
       return false;
     }

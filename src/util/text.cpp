@@ -33,17 +33,18 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 constexpr double kFar = 1e9;
 constexpr std::size_t kShortestStart = 3;  // of a name, that stands for it
 
-/// Smaller is nearer: edits first, then one being the beginning of the other, then being a part of
-/// it.
+/// Smaller is nearer: the same first, then a long enough start ("h200" means "h200-sxm-141gb", not
+/// "b200"), edits, a short one being the beginning of the other, and being a part of it.
 double distance(std::string_view word, std::string_view candidate) {
   if (word.empty() || candidate.empty()) return kFar;
   const std::size_t longest = std::max(word.size(), candidate.size());
   const std::size_t edits = edit_distance(word, candidate);
+  const auto gap = static_cast<double>(longest - std::min(word.size(), candidate.size())) / 1000.0;
+  if (edits > 0 && word.size() >= kShortestStart && candidate.starts_with(word)) return 0.25 + gap;
   // One-letter names (m, n, k) are all one edit apart: that says nothing.
   if (edits < longest && edits <= std::max<std::size_t>(1, longest / 3)) {
     return static_cast<double>(edits);
   }
-  const auto gap = static_cast<double>(longest - std::min(word.size(), candidate.size())) / 1000.0;
   const bool prefix =
       candidate.substr(0, word.size()) == word || word.substr(0, candidate.size()) == candidate;
   if (std::min(word.size(), candidate.size()) >= 2 && prefix) return 100 + gap;
@@ -101,8 +102,6 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
     if (const std::size_t slash = text.rfind('/'); slash != std::string::npos) {
       apart = std::min(apart, distance(wanted, std::string_view(text).substr(slash + 1)) + 0.5);
     }
-    // "h200" means "h200-sxm-141gb", not "b200".
-    if (wanted.size() >= kShortestStart && text.starts_with(wanted)) apart = std::min(apart, 0.25);
     if (apart < best_distance) {
       best_distance = apart;
       best = candidate;
