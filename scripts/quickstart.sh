@@ -6,6 +6,13 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/setup.sh"
 
+for word in "$@"; do
+  if [[ $word == --help || $word == -h ]]; then
+    sed -n '3,/^set /{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
+    exit 0
+  fi
+done
+
 setup run
 build release
 gpubench=$root/build/release/gpubench
@@ -15,15 +22,25 @@ given() {
   local name word
   for word in "${words[@]}"; do
     for name in "$@"; do
-      if [[ $word == "$name" || $word == "$name"=* || ($name == -? && $word == "$name"?*) ]]; then return 0; fi
+      if [[ $word == "$name" || $word == "$name"=* ]]; then return 0; fi
+      if [[ $name == -? && $word =~ ^-q*${name#-} ]]; then return 0; fi  # -dcpu, -qd cpu
     done
+  done
+  return 1
+}
+
+# A workload or a case's id among the words takes the place of the suite.
+named_workload() {
+  local word
+  for word in "${words[@]}"; do
+    if [[ $word =~ ^(ops|micro|comm)/[a-z0-9_]+([?\ ]|$) ]]; then return 0; fi
   done
   return 1
 }
 
 words=("$@")
 options=()
-if ! given --suite; then
+if ! given --suite && ! named_workload; then
   options+=(--suite bert)
   if ! given --out --json -o --resume; then
     mkdir -p "$root/build/reports"

@@ -7,10 +7,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "gpubench/device.h"
+#include "gpubench/error.h"
 #include "gpubench/params.h"
 
 namespace gpubench {
@@ -75,8 +77,14 @@ struct Context {
   Stream& stream;
   Libraries& libraries;
   const Conditions& conditions;
-  World* world = nullptr;  ///< the ranks that run this case together; only collectives need it
+  World* world = nullptr;     ///< the ranks that run this case together; only collectives need it
+  std::stop_token stop = {};  ///< asked between the steps of what takes long: see end_if_stopped
 };
+
+/// Throws Error E_INTERRUPTED where the case was asked to end (Ctrl-C, --timeout).
+inline void end_if_stopped(const std::stop_token& stop) {
+  if (stop.stop_requested()) throw Error("E_INTERRUPTED", "asked to end");
+}
 
 /// What was chosen for a case, for the report.
 struct JobInfo {

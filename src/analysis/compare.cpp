@@ -71,6 +71,15 @@ std::string differing(const char* what, const std::string& a, const std::string&
   return a == b ? std::string() : fmt::format("{}: A {}, B {}", what, a, b);
 }
 
+/// `--match m` brings cases together that do not do the same. Bytes alone tell that of work
+/// without FLOPs only: another type moves other bytes for the same product.
+std::string unlike_work(const std::optional<Work>& a, const std::optional<Work>& b) {
+  if (!a || !b) return {};
+  if (a->flops != b->flops) return fmt::format("FLOP: A {:g}, B {:g}", a->flops, b->flops);
+  if (a->flops > 0 || a->bytes == b->bytes) return {};
+  return fmt::format("bytes: A {:g}, B {:g}", a->bytes, b->bytes);
+}
+
 /// Conditions under which no difference may be called faster or slower.
 std::string unlike_conditions(const Result& a, const Result& b) {
   std::string text;
@@ -81,6 +90,7 @@ std::string unlike_conditions(const Result& a, const Result& b) {
     return std::string(result.emulated ? "emulated" : "native");
   };
   add(text, differing("arithmetic", arithmetic(a), arithmetic(b)));
+  add(text, unlike_work(a.work, b.work));
   return text;
 }
 

@@ -87,9 +87,10 @@ bool CaseRunner::prepare(Running& running) {
   }
   phase("preparing");
   require_memory(work);
-  Context context{setup_.device, *stream_, setup_.libraries, work.conditions,
-                  &running.world->rank(0)};
+  Context context{setup_.device,           *stream_, setup_.libraries, work.conditions,
+                  &running.world->rank(0), stop_};
   running.job = work.workload->prepare(context, work.params);
+  end_if_stopped(stop_);
   if (work.conditions.burn) {
     running.job = std::make_unique<BurnJob>(setup_.device, *stream_, std::move(running.job));
   }

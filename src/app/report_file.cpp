@@ -34,10 +34,24 @@ std::string default_path(const std::string& suite, const std::string& created) {
   return path;
 }
 
+/// The table would end up in the same file as the report.
+std::string canonical_out(const std::string& out) {
+  for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
+    if (out == name) return "-";
+  }
+  return out;
+}
+
+void write_to_stdout(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    throw Error("E_WRITE", "the report could not be written to stdout");
+  }
+}
+
 }  // namespace
 
 ReportFile::ReportFile(const std::string& out, const std::string& suite, const Report& header)
-    : path_(out.empty() ? default_path(suite, header.created) : out) {
+    : path_(out.empty() ? default_path(suite, header.created) : canonical_out(out)) {
   if (is_stdout()) return;
   check_writable(path_);
   // Beside something that is no regular file (/dev/null, a pipe) there is nowhere to keep a
@@ -54,15 +68,8 @@ void ReportFile::append(const Result& result) {
 
 void ReportFile::save(const Report& report) {
   const std::string text = to_json(report);
-  if (is_stdout()) {
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
-        std::fflush(stdout) != 0) {
-      throw Error("E_WRITE", "the report could not be written to stdout");
-    }
-    return;
-  }
   try {
-    save_atomically(path_, text);
+    is_stdout() ? write_to_stdout(text) : save_atomically(path_, text);
   } catch (const Error& error) {
     std::error_code no_folder;
     const std::string fallback = (std::filesystem::temp_directory_path(no_folder) /

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "analysis/derive.h"
 #include "gpubench/error.h"
 #include "report/journal.h"
 #include "report/reader.h"
@@ -30,6 +32,22 @@ bool has_finished(const Result& result, const Case& work) {
          result.data_seed == work.conditions.seed;
 }
 
+/// Results measured in two ways would stand side by side as if they were alike.
+void require_same_measuring(const std::string& path, const std::vector<Result>& results,
+                            const RunOptions& options) {
+  for (const Result& result : results) {
+    if (result.status != Status::ok) continue;
+    const std::size_t runs = result.repeats ? result.repeats->medians_s.size() : 1;
+    if (runs != std::size_t(options.repeat)) {
+      refuse(path, fmt::format("{} was measured with --repeat {}", result.id, runs));
+    }
+    if (has_warning(result, "W_NOT_VERIFIED") != options.no_verify) {
+      refuse(path, result.id + (options.no_verify ? " was verified: leave out --no-verify"
+                                                  : " was measured with --no-verify"));
+    }
+  }
+}
+
 /// What would be in no report any more.
 void require_all_planned(const std::string& path, const std::vector<Result>& results,
                          std::span<const Case> planned) {
@@ -47,11 +65,14 @@ void require_all_planned(const std::string& path, const std::vector<Result>& res
                      lost.size(), lost.front()->id, lost.front()->data_seed));
 }
 
+bool is_journal(const std::string& path) {
+  return path.ends_with(kJournal) || path.ends_with(kKept);
+}
+
 }  // namespace
 
 Report load_report_or_journal(const std::string& path) {
-  const bool journal = path.ends_with(kJournal) || path.ends_with(kKept);
-  return journal ? read_journal(path) : read_report(path);
+  return is_journal(path) ? read_journal(path).report : read_report(path);
 }
 
 std::string resumed_out(const std::string& path) {
@@ -61,8 +82,17 @@ std::string resumed_out(const std::string& path) {
   return path;
 }
 
-Resume::Resume(const std::string& path, const Report& header, std::span<const Case> planned)
-    : earlier_(load_report_or_journal(path)) {
+Resume::Resume(const std::string& path, const Report& header, std::span<const Case> planned,
+               const RunOptions& options) {
+  if (is_journal(path)) {
+    JournalContents journal = read_journal(path);
+    earlier_ = std::move(journal.report);
+    if (journal.torn) {
+      warnings_.push_back(path + " ends within a record: the case it was of is measured again");
+    }
+  } else {
+    earlier_ = read_report(path);
+  }
   if (earlier_.suite.sha256 != header.suite.sha256) {
     refuse(path, "it is of another suite (" +
                      (earlier_.suite.name.empty() ? "none" : earlier_.suite.name) + ")");
@@ -80,6 +110,7 @@ Resume::Resume(const std::string& path, const Report& header, std::span<const Ca
     device_of_.push_back(int(same - header.devices.begin()));
   }
   require_all_planned(path, earlier_.results, planned);
+  require_same_measuring(path, earlier_.results, options);
   if (earlier_.gpubench.binary_sha256 != header.gpubench.binary_sha256) {
     warnings_.emplace_back("the resumed results are of another build of gpubench");
   }

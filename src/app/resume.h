@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/run_options.h"
 #include "core/suite.h"
 #include "gpubench/report.h"
 
@@ -21,11 +22,14 @@ std::string resumed_out(const std::string& path);
 /// What an earlier run has finished of this one's cases.
 class Resume {
  public:
-  /// `header` and `planned` describe the run that is about to start. Throws ConfigError E_RESUME
-  /// where the earlier one was of another suite or policy, or of devices that this one does not
-  /// use, or has finished cases that this one has not planned (a filter, another seed), which the
-  /// merged report would lose.
-  Resume(const std::string& path, const Report& header, std::span<const Case> planned);
+  /// `header`, `planned` and `options` describe the run that is about to start. Throws ConfigError
+  /// E_RESUME where the earlier one was of another suite or policy, was repeated or verified
+  /// otherwise, or of devices that this one does not use, or has finished cases that this one has
+  /// not planned (a filter, another seed), which the merged report would lose.
+  Resume(const std::string& path, const Report& header, std::span<const Case> planned,
+         const RunOptions& options);
+
+  const Report& earlier() const { return earlier_; }
 
   /// The earlier result of the case on a device of the new run, unless it has to run (again): what
   /// was not run, or with another seed.

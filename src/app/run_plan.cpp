@@ -161,8 +161,8 @@ ExitCode dry_run(const RunPlan& plan, const DeviceInfo& info) {
   for (const Case& work : plan.cases) {
     fmt::print("{}  {}\n", work.id, format_gib(footprint_of(work, info)));
   }
-  say(fmt::format("{} cases; the second column is device memory on {}\n", plan.cases.size(),
-                  info.name));
+  say(fmt::format("{} case{}; the second column is device memory on {}\n", plan.cases.size(),
+                  plan.cases.size() == 1 ? "" : "s", info.name));
   return ExitCode::fine;
 }
 

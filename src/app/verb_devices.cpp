@@ -55,7 +55,13 @@ void print_device(const ReportDevice& device, const std::string& driver) {
 
 ExitCode devices_verb(bool json, const std::string& catalogue) {
   Libraries libraries;
-  const std::vector<ReportDevice> devices = describe_gpus(libraries, load_catalogue(catalogue));
+  std::vector<ReportDevice> devices;
+  try {
+    devices = describe_gpus(libraries, load_catalogue(catalogue));
+  } catch (const DeviceError&) {
+    if (json) fmt::print("{}\n", devices_to_json({}, ""));  // who reads it gets an empty list
+    throw;
+  }
   std::string driver;
   for (const LibraryStatus& status : libraries.statuses(false)) {
     if (status.name == "driver") driver = status.version;

@@ -22,11 +22,13 @@
 #include "app/device_bench.h"
 #include "app/host.h"
 #include "app/isolated.h"
+#include "app/libraries_used.h"
 #include "app/report_file.h"
 #include "app/resume.h"
 #include "app/run_plan.h"
 #include "app/say.h"
 #include "app/session.h"
+#include "app/unfinished.h"
 #include "app/verbs.h"
 #include "app/watch.h"
 #include "device/select.h"
@@ -57,7 +59,11 @@ class Run {
     report_.devices = std::move(devices);
     benches_.resize(report_.devices.size());
     require_several_for_at_once();
-    if (!options.resume.empty()) resume_.emplace(options.resume, report_, plan_.cases);
+    if (!options.resume.empty()) {
+      resume_.emplace(options.resume, report_, plan_.cases, options);
+      report_.created = resume_->earlier().created;
+      libraries_used_ = resume_->earlier().libraries;
+    }
   }
 
   ExitCode execute() {
@@ -147,7 +153,7 @@ class Run {
   }
 
   void add(GroupResults measured, ReportFile& file) {
-    if (!isolated()) libraries_used_ = used_libraries();
+    if (!isolated()) take_libraries(loaded_libraries(libraries_));
     const std::lock_guard lock(results_mutex_);
     for (Result& result : measured.results) {
       if (result.status != Status::ok && result.status != Status::skipped) failed_ = true;
@@ -235,9 +241,7 @@ class Run {
     try {
       IsolatedResult isolated = run_isolated(work, report_.devices[std::size_t(index)], index,
                                              plan_.policy, options_, stop);
-      for (auto& [name, library] : isolated.libraries) {
-        if (!library.version.empty()) libraries_used_[name] = std::move(library);
-      }
+      take_libraries(isolated.libraries);
       return std::move(isolated.result);
     } catch (const std::exception& error) {  // no folder, no process, no disk
       Result result = unrun_result(work, index, "", {"E_ISOLATE", error.what()});
@@ -259,34 +263,31 @@ class Run {
     if (!lock) return say("gpubench: finished cases are in the journal\n");
     const bool timed_out = code == ExitCode::time_limit;
     const Reason reason =
-        timed_out ? Reason{"E_TIME_LIMIT", "an earlier case reached --timeout and did not end"}
+        timed_out ? Reason{"E_STUCK",
+                           "an earlier case reached --timeout and did not return, which ended the "
+                           "run; with --isolate only that case ends"}
                   : Reason{"E_INTERRUPTED", "the run was interrupted before this case ended"};
-    bool under_way = true;  // the first that is missing
-    for (std::size_t device = 0; device < report_.devices.size(); ++device) {
-      for (const Case& work : plan_.cases) {
-        if (has_result(work, int(device))) continue;
-        report_.results.push_back(unrun_result(work, int(device), "", reason));
-        if (std::exchange(under_way, false) && timed_out) set_timeout(report_.results.back());
-      }
-    }
+    const std::optional<std::size_t> under_way = add_unfinished(report_, plan_.cases, reason);
+    if (under_way && timed_out) set_timeout(report_.results[*under_way]);
     finish();
+    bool saved = false;
     try {
       file.save(report_);
-      if (!file.is_stdout()) say(printable_lines("report: " + file.path() + "\n"));
+      saved = true;
     } catch (const Error& error) {
       say(printable_lines(fmt::format("gpubench: {}\n", error.what())));
+    }
+    // After a second signal the table could wait for a reader that takes no more.
+    if (timed_out) {
+      print_table(file, saved);
+    } else if (saved && !file.is_stdout()) {
+      say(printable_lines("report: " + file.path() + "\n"));
     }
   }
 
   bool cases_are_left() const {
     return std::any_of(report_.results.begin(), report_.results.end(), [](const Result& result) {
       return result.status == Status::not_run && result.reason.code != "E_PROFILED";
-    });
-  }
-
-  bool has_result(const Case& work, int device) const {
-    return std::any_of(report_.results.begin(), report_.results.end(), [&](const Result& result) {
-      return result.device == device && result.id == work.id;
     });
   }
 
@@ -319,13 +320,9 @@ class Run {
     return {};
   }
 
-  /// Waits while a library is being loaded: not for the watch's thread.
-  auto used_libraries() -> decltype(Report::libraries) {
-    decltype(Report::libraries) used;
-    for (const LibraryStatus& status : libraries_.statuses(false)) {
-      used[status.name] = {status.version, status.path};
-    }
-    return used;
+  void take_libraries(const decltype(Report::libraries)& loaded) {
+    for (const std::string& warning : add_libraries(libraries_used_, loaded))
+      progress_.warn(warning);
   }
 
   void finish() {
@@ -346,6 +343,7 @@ class Run {
       fmt::print(to, "{}\n", printable(sentence));
     }
     if (saved && !file.is_stdout()) fmt::print(to, "report: {}\n", printable(file.path()));
+    std::fflush(to);
   }
 
   ExitCode exit_code() const {

@@ -47,6 +47,9 @@ ExitCode check(const Catalogue& catalogue) {
 
 ExitCode specs_verb(const SpecsOptions& options) {
   const Catalogue catalogue = load_catalogue(options.catalogue);
+  if (options.check && (options.json || !options.id.empty())) {
+    throw ConfigError("--check is of the whole catalogue, as text: leave out --json and the name");
+  }
   if (options.check) return check(catalogue);
   std::vector<DeviceSpec> chosen;
   std::vector<std::string> ids;

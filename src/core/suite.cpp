@@ -152,6 +152,7 @@ std::vector<CaseRequest> multiply_out(
 
 bool parse_condition_flag(const std::string& key, const std::string& value) {
   if (value == "0" || value == "1") return value == "1";
+  if (value == "true" || value == "false") return value == "true";
   throw ConfigError("'" + key + "=" + value + "': 0 or 1");
 }
 

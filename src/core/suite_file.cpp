@@ -50,7 +50,7 @@ std::string text_member(const json& object, const char* key, const std::string& 
 /// A parameter's value as a user would type it.
 std::string value_text(const json& value, const std::string& where) {
   if (value.is_string()) return value.get<std::string>();
-  if (value.is_boolean()) return value.get<bool>() ? "1" : "0";
+  if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
   if (value.is_number()) return value.dump();
   fail(where, "must be a text, a number, or true or false");
 }

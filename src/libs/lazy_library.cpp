@@ -30,10 +30,11 @@ void pin(const SharedLibrary& library) {
 }
 
 std::string missing_message(const std::vector<std::string>& sonames,
-                            const std::vector<std::string>& searched) {
+                            const std::vector<std::string>& searched,
+                            const std::vector<std::string>& refused) {
   const std::string places = searched.empty() ? "" : "looked in " + join(searched, "; ") + "; ";
-  return join(sonames, " or ") + " not found; " + places +
-         "install it, or set GPUBENCH_LIB_PATH to its folder";
+  return join(sonames, " or ") + (refused.empty() ? " not found; " : " can't be loaded; ") +
+         places + "install it, or set GPUBENCH_LIB_PATH to its folder";
 }
 
 }  // namespace gpubench

@@ -23,9 +23,11 @@ std::vector<std::string> toolkit_folders();
 /// leave threads and exit handlers behind that must not point into unmapped code.
 void pin(const SharedLibrary& library);
 
-/// "X or Y not found; [looked in ...;] install it, or set GPUBENCH_LIB_PATH to its folder".
+/// "X or Y not found; [looked in ...;] install it, or set GPUBENCH_LIB_PATH to its folder". Where a
+/// file was there but could not be loaded, it says that instead.
 std::string missing_message(const std::vector<std::string>& sonames,
-                            const std::vector<std::string>& searched);
+                            const std::vector<std::string>& searched,
+                            const std::vector<std::string>& refused);
 
 /// Needs `version()` and `path()` of Api.
 template <class Api>
@@ -48,8 +50,9 @@ class LazyLibrary {
     if (unusable_ && unusable_->code != kMissing) {
       throw LibraryError(unusable_->code, unusable_->message);
     }
-    throw Unsupported(kMissing,
-                      unusable_ ? unusable_->message : missing_message(sonames_, status_.searched));
+    throw Unsupported(kMissing, unusable_
+                                    ? unusable_->message
+                                    : missing_message(sonames_, status_.searched, status_.refused));
   }
 
   /// nullptr where get() would throw.
@@ -90,7 +93,8 @@ class LazyLibrary {
         std::erase(candidates, soname);
       }
     }
-    status_.problem = unusable_ ? unusable_->message : missing_message(sonames_, {});
+    status_.problem =
+        unusable_ ? unusable_->message : missing_message(sonames_, {}, status_.refused);
   }
 
   void use(SharedLibrary library) {

@@ -59,11 +59,15 @@ Journal::Journal(const std::string& report_path, const Report& header)
   file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (file_ < 0 && errno == EEXIST) refuse_second_run(report_path);
   if (file_ < 0) fail(path_, errno);
+  // No destructor runs for a constructor that throws.
+  if (!lock(file_) || !is_at(file_, path_)) {
+    ::close(file_);
+    refuse_second_run(report_path);
+  }
   try {
-    if (!lock(file_) || !is_at(file_, path_)) refuse_second_run(report_path);
     write_line(header_line(header));
   } catch (...) {
-    ::close(file_);  // no destructor runs for a constructor that throws
+    remove();  // nothing is in it
     throw;
   }
 }
@@ -97,9 +101,10 @@ void Journal::write_line(std::string line) {
   if (::fsync(file_) != 0) fail(path_, errno);
 }
 
-Report read_journal(const std::string& path) {
+JournalContents read_journal(const std::string& path) {
   const std::string text = read_file(path);
-  Report report;
+  JournalContents contents;
+  Report& report = contents.report;
   std::size_t number = 0;
   std::size_t begin = 0;
   // What follows the last newline was being written when the process ended.
@@ -118,8 +123,9 @@ Report read_journal(const std::string& path) {
     begin = end + 1;
   }
   report.complete = false;
+  contents.torn = begin < text.size();
   if (number == 0) throw ConfigError(path + ": no complete line: nothing was recorded");
-  return report;
+  return contents;
 }
 
 }  // namespace gpubench

@@ -39,8 +39,12 @@ class Journal {
   int file_ = -1;
 };
 
-/// The report a journal amounts to (`complete` is false). A torn last line is dropped. Throws
-/// ConfigError.
-Report read_journal(const std::string& path);
+struct JournalContents {
+  Report report;      ///< `complete` is false
+  bool torn = false;  ///< the last line was not written to its end; it is left out
+};
+
+/// Throws ConfigError.
+JournalContents read_journal(const std::string& path);
 
 }  // namespace gpubench

@@ -236,8 +236,10 @@ std::string comparisons_text(const Report& report) {
     out += fmt::format("in turn: {} against {}: {:.4f}x", side(2 * i), side(2 * i + 1), pair.ratio);
     if (pair.ci95_low && pair.ci95_high) {
       out += fmt::format(" ({:.4f} to {:.4f})", *pair.ci95_low, *pair.ci95_high);
+      out += pair.verdict == "same" ? ", the same\n" : fmt::format(", {}\n", pair.verdict);
+    } else {
+      out += ", too few turns to tell\n";
     }
-    out += pair.verdict == "same" ? ", the same\n" : fmt::format(", {}\n", pair.verdict);
   }
   return out.empty() ? out : "\n" + out;
 }

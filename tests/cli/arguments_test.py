@@ -52,13 +52,15 @@ class Verbs(harness.CliTest):
         self.expect(FINE, "specs", stdout=("h200", "a100"))
         specs = json.loads(self.expect(FINE, "specs", "--json").stdout)
         self.assertTrue(specs)
+        self.expect(USAGE, "specs", "--json", "--check", stderr=("--check",))
         self.expect(USAGE, "specs", "h2oo", stderr=("h2oo",))
         self.expect(USAGE, "specs", "h200", stderr=("'h200-",))
 
     def test_machine_without_a_gpu(self):
         hidden = {"CUDA_VISIBLE_DEVICES": "-1"}
         self.expect(NO_DEVICE, "devices", stderr=("--device cpu",), **hidden)
-        self.expect(NO_DEVICE, "devices", "--json", **hidden)
+        shown = self.expect(NO_DEVICE, "devices", "--json", **hidden)
+        self.assertEqual(json.loads(shown.stdout)["devices"], [])
         self.expect(NO_DEVICE, "run", *SMALL_GEMM, stderr=("--device cpu",), **hidden)
         self.expect(NO_DEVICE, "doctor", stdout=("cblas", "--device cpu"), **hidden)
         self.assertEqual(list(self.folder.iterdir()), [], "a run that can't start leaves no file")

@@ -30,9 +30,12 @@ class Limits(harness.CliTest):
                          [("timeout", "E_TIMEOUT")] * 2)
 
     def test_case_that_does_not_end_at_its_timeout_ends_the_run(self):
+        shown = self.expect(TIME_LIMIT, "run", *STUCK, *QUICK, "--timeout", "1", "--out", "r.json")
+        self.assertIn("1 timed out", shown.stdout)
+        self.assertIn("report: r.json", shown.stdout)
         self.assertEqual(
             self.statuses(TIME_LIMIT, *SMALL, *STUCK, *OTHER, *QUICK, "--timeout", "8"),
-            [("ok", None), ("timeout", "E_TIMEOUT"), ("not_run", "E_TIME_LIMIT")])
+            [("ok", None), ("timeout", "E_TIMEOUT"), ("not_run", "E_STUCK")])
 
     def test_isolated_case_that_does_not_end_is_killed(self):
         self.assertEqual(

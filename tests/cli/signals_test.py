@@ -121,13 +121,22 @@ class Signals(harness.CliTest):
         for other in (("--filter", "*n=23*"), ("--seed", "5"), ("--cache", "hot")):
             self.expect(harness.USAGE, *self.command(sizes=few)[1:], "--resume", "r.json.journal", *other,
                         stderr=("finished cases are not in this run",))
+        for other, why in ((("--no-verify",), "verified"), (("--repeat", "3"), "--repeat 1")):
+            self.expect(harness.USAGE, *self.command(sizes=few)[1:], "--resume", "r.json.journal", *other,
+                        stderr=(why,))
+        with open(self.folder / "r.json.journal", "a", encoding="utf-8") as journal:
+            journal.write('{"id": "ops/g')
         resumed = self.expect(harness.FINE, *self.command(sizes=few)[1:-2], "--resume",
-                              "r.json.journal", stderr=(f"/{8 - len(done)}]",))
+                              "r.json.journal", stderr=(f"/{8 - len(done)}]", "within a record"))
         self.assertIn("8 ok", resumed.stdout)
         report = json.loads((self.folder / "r.json").read_text(encoding="utf-8"))
         self.assertTrue(report["complete"])
         self.assertEqual(report["results"][:len(done)], done, "taken over as they were")
         self.assertEqual([path.name for path in self.folder.iterdir()], ["r.json"])
+        self.expect(harness.FINE, *self.command(sizes=few)[1:-2], "--resume", "r.json")
+        again = json.loads((self.folder / "r.json").read_text(encoding="utf-8"))
+        for key in ("created", "libraries", "results"):
+            self.assertEqual(again[key], report[key], f"{key} of a run that had nothing left to do")
 
     def test_reader_that_leaves_early(self):
         process = subprocess.Popen([harness.GPUBENCH, "show", "bert-full"], cwd=self.folder,

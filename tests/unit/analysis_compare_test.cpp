@@ -190,6 +190,17 @@ TEST(Compare, MeanNeedsAllPairsUnlessPartIsAllowed) {
   EXPECT_NEAR(*compare_reports(a, b, partial).mean_speedup, 1.2, 1e-9);
 }
 
+TEST(Compare, OtherWorkGetsNoVerdict) {
+  CompareOptions sizes;
+  sizes.ignore_params = {"m", "n", "k"};
+  const auto compared =
+      compare_reports(sample_report({gemm(600)}), sample_report({gemm(600, 4096)}), sizes);
+  EXPECT_EQ(verdicts(compared), Words{"unlike"});
+  EXPECT_NE(compared.rows[0].remark.find("FLOP: A"), std::string::npos);
+  EXPECT_FALSE(compared.mean_speedup);
+  EXPECT_EQ(compared.pairs, 1);
+}
+
 TEST(Compare, OtherConditionsGetNoVerdict) {
   Result zeros = with_id(gemm(750), gemm(750).id + "&zz=0");
   zeros.id = "ops/gemm?data=zeros&dtype=bf16&k=8192&m=8192&n=8192";

@@ -70,6 +70,7 @@ TEST_F(LibPathTest, BrokenFileIsReportedNotLoaded) {
   std::ofstream(folder_ / "libgpubench_none.so.1") << "this is no library";
   Lazy lazy("none", {"libgpubench_none.so.1"}, {}, probe);
   EXPECT_THROW(lazy.get(), Unsupported);
+  EXPECT_EQ(lazy.status(false).problem.find("libgpubench_none.so.1 can't be loaded"), 0U);
   const std::string first = lazy.status(false).searched.at(0);
   EXPECT_NE(first.find((folder_ / "libgpubench_none.so.1").string()), std::string::npos) << first;
   EXPECT_EQ(first.find("No such file"), std::string::npos) << first;

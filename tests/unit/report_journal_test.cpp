@@ -32,9 +32,10 @@ TEST_F(JournalTest, HoldsTheHeaderAndEveryResult) {
   Report report = sample_report({sample_gemm(700), sample_gemm(600, 1830, 4096)});
   Journal journal(report_, report);
   for (const Result& result : report.results) journal.append(result);
-  const Report back = read_journal(journal.path());
+  const JournalContents back = read_journal(journal.path());
+  EXPECT_FALSE(back.torn);
   report.complete = false;  // a journal that is still there is of a run that did not end
-  EXPECT_EQ(to_json(back), to_json(report));
+  EXPECT_EQ(to_json(back.report), to_json(report));
 }
 
 TEST_F(JournalTest, TornLastLineIsDropped) {
@@ -44,9 +45,10 @@ TEST_F(JournalTest, TornLastLineIsDropped) {
   const auto size = fs::file_size(journal.path());
   journal.append(sample_gemm(600, 1830, 4096));
   fs::resize_file(journal.path(), fs::file_size(journal.path()) - 1);  // only the newline is lost
-  EXPECT_EQ(read_journal(journal.path()).results.size(), 1U);
+  EXPECT_EQ(read_journal(journal.path()).report.results.size(), 1U);
+  EXPECT_TRUE(read_journal(journal.path()).torn);
   fs::resize_file(journal.path(), size + 100);
-  EXPECT_EQ(read_journal(journal.path()).results.size(), 1U);
+  EXPECT_EQ(read_journal(journal.path()).report.results.size(), 1U);
   fs::resize_file(journal.path(), 10);
   EXPECT_THROW(read_journal(journal.path()), ConfigError);
 }
@@ -88,7 +90,7 @@ TEST_F(JournalTest, OfALiveRunIsNotTakenAway) {
     EXPECT_NE(std::string(error.what()).find(report_), std::string::npos) << error.what();
   }
   live.append(sample_gemm(700));
-  EXPECT_EQ(read_journal(live.path()).results.size(), 1U);
+  EXPECT_EQ(read_journal(live.path()).report.results.size(), 1U);
   EXPECT_FALSE(fs::exists(live.path() + ".old"));
 }
 

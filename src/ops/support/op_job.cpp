@@ -39,6 +39,7 @@ void keep_worse(std::optional<Check>& kept, Check check) {
 struct OpJob::State {
   State(Context& context, OpJobSpec spec)
       : device(context.device),
+        stop(context.stop),
         sets(context, std::move(spec.operands)),
         plan(plant_fault(device, std::move(spec.plan), sets.operands(), context.conditions.fault)),
         workspace(device, std::max<std::size_t>(plan->workspace_bytes(), 1)),
@@ -71,6 +72,7 @@ struct OpJob::State {
   }
 
   Device& device;
+  std::stop_token stop;
   OperandSets sets;
   std::unique_ptr<Plan> plan;
   Buffer workspace;
@@ -140,6 +142,7 @@ Check OpJob::verify(Stream& stream) {
   }
   std::optional<Check> worst;
   for (std::size_t set = 0; set < state.sets.sets(); ++set) {
+    end_if_stopped(state.stop);
     state.sets.poison_outputs(stream, set);
     state.run(stream, set);
     Check check = state.check_set(stream, set);

@@ -41,6 +41,7 @@ double middle(std::vector<double> values) {
 /// Seconds per iteration of one slice.
 double time_slice(Context& context, const Candidate& candidate, std::size_t iterations,
                   std::size_t& next_iteration) {
+  end_if_stopped(context.stop);
   const auto begin = context.device.make_event(), end = context.device.make_event();
   begin->record(context.stream);
   for (std::size_t i = 0; i < iterations; ++i) candidate(context.stream, next_iteration++);
@@ -100,6 +101,7 @@ std::size_t fastest(Context& context, const std::vector<Candidate>& candidates) 
     } catch (const DeviceError&) {
       throw;  // a fault of the device is no property of the candidate
     } catch (const Error& error) {
+      end_if_stopped(context.stop);
       if (!refused) refused = error;
     }
   }
