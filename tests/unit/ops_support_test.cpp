@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <set>
 #include <stdexcept>
-#include <thread>
 #include <vector>
 
 #include "core/suite.h"
@@ -14,7 +12,6 @@
 #include "kernels/common/random.h"
 #include "ops/support/op_job.h"
 #include "ops/support/parallel.h"
-#include "ops/support/tune.h"
 #include "tests/ops_fixture.h"
 
 namespace gpubench {
@@ -371,19 +368,6 @@ TEST(ParallelFor, TouchesEveryItemOnceAndPassesErrorsOn) {
                               if (end == 100) throw std::runtime_error("part");
                             }),
                std::runtime_error);
-}
-
-TEST_F(OnCpu, TuningTakesTheFastestAndSkipsWhatDoesNotRun) {
-  using std::chrono::milliseconds;
-  Context context = bench.context();
-  const auto sleep = [](int ms) {
-    return [ms](Stream&, std::size_t) { std::this_thread::sleep_for(milliseconds(ms)); };
-  };
-  const auto refuse = [](Stream&, std::size_t) { throw LibraryError("E_TEST", "no such kernel"); };
-  EXPECT_EQ(fastest(context, {sleep(6), refuse, sleep(1), sleep(4)}), 2u);
-  EXPECT_EQ(fastest(context, {refuse, sleep(1)}), 1u);
-  EXPECT_THROW(fastest(context, {refuse}), Unsupported);
-  EXPECT_THROW(fastest(context, {}), Unsupported);
 }
 
 }  // namespace

@@ -12,17 +12,21 @@
 namespace gpubench {
 namespace {
 
-constexpr std::size_t kRounds = 3;
+constexpr std::size_t kRounds = 5;
 constexpr double kSliceSeconds = 3e-3;
 constexpr double kHopeless = 1.15;  // slower than the best by this after a round: not timed again
-// Slices this short run at clocks that a power-capped card can't hold, where an algorithm that
-// draws more power looks faster than it is. So the best of them and the first candidate (the
-// library's own choice) meet again, each under load until the clock has settled.
-constexpr double kSettleSeconds = 0.6;
-constexpr double kFinalSeconds = 0.25;
-// The second to run starts at the clock that the first has left: an advantage below this is that,
-// or noise, and the library's choice stands.
-constexpr double kKeepFirstWithin = 1.03;
+// Until a card has reached its power limit every slice runs at another clock, and the first
+// candidates would look faster than they are.
+constexpr double kLoadSeconds = 0.3;
+// In turn all run at one clock, so that what draws more power looks faster than it is alone. Those
+// that are close, and the library's own choice, meet again, each alone: over most of a period of
+// the power limit's control, which swings by some percent.
+constexpr double kClose = 1.04;
+constexpr std::size_t kMostClose = 3;
+constexpr double kSettleSeconds = 0.15;
+constexpr double kFinalSeconds = 0.6;
+// Such finals are good to about this, and a choice that changes between runs is a nuisance.
+constexpr double kKeepFirstWithin = 1.01;
 constexpr std::size_t kMostIterations = 1000;
 
 struct Entry {
@@ -56,16 +60,20 @@ const Entry& fastest_of(const std::vector<Entry>& entries) {
   });
 }
 
-/// Rounds of short slices, A B C A B C; what is hopeless drops out.
+std::size_t iterations_of(double seconds, double iteration_s) {
+  return static_cast<std::size_t>(std::ceil(seconds / std::max(iteration_s, 1e-6)));
+}
+
+/// Rounds of short slices, A B C A B C; what is hopeless drops out. Fastest first.
 void time_in_turn(Context& context, const std::vector<Candidate>& candidates,
                   std::vector<Entry>& entries, std::size_t& next_iteration) {
   if (entries.size() < 2) return;
   for (Entry& entry : entries) {
-    const double wanted = std::ceil(kSliceSeconds / std::max(entry.iteration_s, 1e-6));
-    entry.iterations =
-        std::clamp<std::size_t>(static_cast<std::size_t>(wanted), 1, kMostIterations);
-    entry.seconds.clear();
+    entry.iterations = std::min(iterations_of(kSliceSeconds, entry.iteration_s), kMostIterations);
   }
+  const Entry& load = entries.front();
+  time_slice(context, candidates[load.index], iterations_of(kLoadSeconds, load.iteration_s),
+             next_iteration);
   for (std::size_t round = 0; round < kRounds; ++round) {
     for (Entry& entry : entries) {
       entry.seconds.push_back(
@@ -75,16 +83,26 @@ void time_in_turn(Context& context, const std::vector<Candidate>& candidates,
     std::erase_if(entries,
                   [&](const Entry& entry) { return middle(entry.seconds) > kHopeless * best; });
   }
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return middle(a.seconds) < middle(b.seconds);
+  });
+}
+
+/// Leaves those that may be the fastest alone.
+void keep_finalists(std::vector<Entry>& entries) {
+  const double best = middle(entries.front().seconds);
+  std::size_t place = 0;
+  std::erase_if(entries, [&](const Entry& entry) {
+    const bool close = place++ < kMostClose && middle(entry.seconds) <= kClose * best;
+    return !close && entry.index != 0;
+  });
 }
 
 /// Seconds per iteration once the clock has settled under this candidate's load.
 double settled_seconds(Context& context, const Candidate& candidate, double iteration_s,
                        std::size_t& next_iteration) {
-  const auto count = [&](double seconds) {
-    return static_cast<std::size_t>(std::ceil(seconds / std::max(iteration_s, 1e-6)));
-  };
-  time_slice(context, candidate, count(kSettleSeconds), next_iteration);
-  return time_slice(context, candidate, count(kFinalSeconds), next_iteration);
+  time_slice(context, candidate, iterations_of(kSettleSeconds, iteration_s), next_iteration);
+  return time_slice(context, candidate, iterations_of(kFinalSeconds, iteration_s), next_iteration);
 }
 
 }  // namespace
@@ -110,16 +128,20 @@ std::size_t fastest(Context& context, const std::vector<Candidate>& candidates) 
                       refused ? std::string("no candidate runs: ") + refused->what()
                               : std::string("there is no candidate to time"));
   }
+  if (entries.size() == 1) return entries.front().index;
   time_in_turn(context, candidates, entries, next_iteration);
-  const Entry best = fastest_of(entries);
+  keep_finalists(entries);
+  if (entries.size() == 1) return entries.front().index;
+  for (Entry& entry : entries) {
+    const double in_turn = middle(entry.seconds);
+    entry.seconds = {settled_seconds(context, candidates[entry.index], in_turn, next_iteration)};
+  }
+  const Entry& best = fastest_of(entries);
   const auto first = std::find_if(entries.begin(), entries.end(),
                                   [](const Entry& entry) { return entry.index == 0; });
-  if (best.index == 0 || first == entries.end()) return best.index;
-  const double first_s =
-      settled_seconds(context, candidates[0], middle(first->seconds), next_iteration);
-  const double best_s =
-      settled_seconds(context, candidates[best.index], middle(best.seconds), next_iteration);
-  return first_s <= kKeepFirstWithin * best_s ? 0 : best.index;
+  const bool keep_first =
+      first != entries.end() && middle(first->seconds) <= kKeepFirstWithin * middle(best.seconds);
+  return keep_first ? 0 : best.index;
 }
 
 }  // namespace gpubench

@@ -13,10 +13,11 @@ namespace gpubench {
 /// Enqueues one iteration; `iteration` picks the buffer set.
 using Candidate = std::function<void(Stream& stream, std::size_t iteration)>;
 
-/// Index of the fastest candidate: rounds of a few milliseconds each, A B C A B C, so that clocks
-/// and temperature treat all alike; then the best of them against candidate 0, the library's own
-/// choice, each at the clock it settles at. Candidate 0 stands unless the other is 3 % faster. A
-/// candidate that throws an Error is out. Throws Unsupported when all do.
+/// Index of the fastest candidate: under load, rounds of a few milliseconds each, A B C A B C, so
+/// that clocks and temperature treat all alike; then those within 4 % of the best and candidate 0,
+/// the library's own choice, each alone, at the clock that the power limit leaves it. Candidate 0
+/// stands unless another is 1 % faster. A candidate that throws an Error is out. Throws Unsupported
+/// when all do.
 std::size_t fastest(Context& context, const std::vector<Candidate>& candidates);
 
 }  // namespace gpubench
