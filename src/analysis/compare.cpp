@@ -57,7 +57,8 @@ double indistinct(const Result& a, const Result& b) {
 }
 
 std::string verdict(const CompareRow& row, double same) {
-  const bool within = row.ci95_low && row.ci95_high && *row.ci95_low <= 1 && 1 <= *row.ci95_high;
+  if (!row.ci95_low || !row.ci95_high) return "unclear";
+  const bool within = *row.ci95_low <= 1 && 1 <= *row.ci95_high;
   if (within || std::abs(*row.speedup - 1) < same) return "same";
   return *row.speedup > 1 ? "faster" : "slower";
 }
@@ -140,6 +141,7 @@ CompareRow compare_pair(const Result& a, const Result& b) {
   fill_speedup(a, b, row);
   const std::string unlike = unlike_conditions(a, b);
   row.verdict = unlike.empty() ? verdict(row, indistinct(a, b)) : "unlike";
+  if (row.verdict == "unclear") row.remark = "too few samples for an interval";
   add(row.remark, unlike);
   add(row.remark, explaining_differences(a, b));
   return row;

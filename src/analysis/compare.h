@@ -21,12 +21,20 @@ struct CompareOptions {
 };
 
 /// What a row says of B against A.
-///  faster, slower  the interval of the speed-up excludes 1, and the difference is at least 1 %
-///  same            otherwise
-///  unlike          measured under other conditions (data, cache, mode, emulation): a ratio, no
-///  verdict suspect         one side is above the peak at its clock: a fault of the measurement, no
-///  ratio wrong, failed, skipped, timeout, not_run   the worse status of the two sides, no ratio
-///  new, gone       only in B, only in A
+///
+///  faster, slower: the interval of the speed-up excludes 1, and the difference is at least 1 %.
+///
+///  same: anything less.
+///
+///  unclear: a side has too few samples for an interval; a ratio, no verdict.
+///
+///  unlike: other work, or other conditions (data, cache, mode, emulation); a ratio, no verdict.
+///
+///  suspect: one side is above the peak at its clock, a fault of the measurement; no ratio.
+///
+///  wrong, failed, skipped, timeout, not_run: the worse status of the two sides; no ratio.
+///
+///  new, gone: only in B, only in A.
 struct CompareRow {
   std::string label;                             ///< workload, dtype and the values that vary
   std::string id_a, id_b;                        ///< empty on the side that lacks the case

@@ -38,8 +38,8 @@ std::string counts_text(const std::vector<CompareRow>& rows) {
   std::map<std::string, int> counts;
   for (const CompareRow& row : rows) ++counts[row.verdict];
   std::vector<std::string> pieces;
-  for (const char* verdict : {"faster", "same", "slower", "unlike", "suspect", "wrong", "failed",
-                              "timeout", "skipped", "not_run", "new", "gone"}) {
+  for (const char* verdict : {"faster", "same", "slower", "unclear", "unlike", "suspect", "wrong",
+                              "failed", "timeout", "skipped", "not_run", "new", "gone"}) {
     if (counts[verdict] > 0) pieces.push_back(fmt::format("{} {}", counts[verdict], verdict));
   }
   return join(pieces, ", ");

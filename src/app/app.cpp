@@ -150,7 +150,7 @@ void add_burn(CLI::App& app, BurnOptions& burn, std::function<void()> chosen) {
       "burn", "Hold a constant load on all GPUs and compare what it computes bit by bit");
   verb->add_option("words", burn.run.words,
                    "WORKLOAD key=value... (default: a large BF16 ops/gemm)");
-  verb->add_option("--minutes", burn.minutes, "How long")
+  verb->add_option("--minutes", burn.minutes, "How long, for each case")
       ->check(real_between(0.001, 10080))
       ->capture_default_str();
   verb->add_option("-d,--device", burn.run.device,

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 #include <utility>
 
 #include "analysis/derive.h"
@@ -16,6 +17,10 @@ namespace {
 
 constexpr std::string_view kJournal = ".journal";
 constexpr std::string_view kKept = ".journal.old";
+/// A journal under another name shows in its first line: a whole header, and no results.
+constexpr std::string_view kUnfinished = "\"complete\":false";
+constexpr std::string_view kResults = "\"results\"";
+constexpr std::size_t kLongestHeader = std::size_t{1} << 20;
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw ConfigError("--resume " + path + ": " + why, "E_RESUME");
@@ -37,6 +42,9 @@ void require_same_measuring(const std::string& path, const std::vector<Result>& 
                             const RunOptions& options) {
   for (const Result& result : results) {
     if (result.status != Status::ok) continue;
+    if (!result.time_s || !(result.time_s->median > 0)) {
+      refuse(path, result.id + " is ok and has no time: the file was damaged");
+    }
     const std::size_t runs = result.repeats ? result.repeats->medians_s.size() : 1;
     if (runs != std::size_t(options.repeat)) {
       refuse(path, fmt::format("{} was measured with --repeat {}", result.id, runs));
@@ -66,7 +74,13 @@ void require_all_planned(const std::string& path, const std::vector<Result>& res
 }
 
 bool is_journal(const std::string& path) {
-  return path.ends_with(kJournal) || path.ends_with(kKept);
+  if (path.ends_with(kJournal) || path.ends_with(kKept)) return true;
+  std::ifstream file(path);
+  std::string begin(kLongestHeader, '\0');
+  file.read(begin.data(), std::streamsize(begin.size()));
+  begin.resize(std::size_t(file.gcount()));
+  const std::string_view line = std::string_view(begin).substr(0, begin.find('\n'));
+  return line.find(kUnfinished) != std::string::npos && line.find(kResults) == std::string::npos;
 }
 
 }  // namespace

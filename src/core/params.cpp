@@ -91,6 +91,10 @@ Params Params::resolve(const std::vector<ParamSpec>& specs,
   std::vector<std::string> names;
   for (const ParamSpec& spec : specs) names.push_back(spec.name);
   for (const auto& [name, value] : given) {
+    if (std::find(conditions.begin(), conditions.end(), name) != conditions.end()) {
+      throw ConfigError("'" + name +
+                        "' is a condition, not a parameter: it belongs to \"conditions\"");
+    }
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       std::vector<std::string> likely = names;
       likely.insert(likely.end(), conditions.begin(), conditions.end());

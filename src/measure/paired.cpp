@@ -122,9 +122,10 @@ bool flat(const std::deque<double>& medians) {
 /// All sides in turn, until each is flat. Seconds of load.
 double warm_up(Sides& sides, const SamplingPolicy& policy, const std::stop_token& stop,
                const ProgressFn& progress) {
+  if (!(policy.warmup_s > 0)) return 0;
   const double begin = steady_seconds();
   std::vector<std::deque<double>> medians(sides.size());
-  while (policy.warmup_s > 0 && !stop.stop_requested()) {
+  while (!stop.stop_requested()) {
     bool all_flat = true;
     for (std::size_t i = 0; i < sides.size(); ++i) {
       medians[i].push_back(sides[i]->take_turn(kShortTurn, /*keep=*/false, stop));

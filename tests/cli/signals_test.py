@@ -124,6 +124,14 @@ class Signals(harness.CliTest):
         for other, why in ((("--no-verify",), "verified"), (("--repeat", "3"), "--repeat 1")):
             self.expect(harness.USAGE, *self.command(sizes=few)[1:], "--resume", "r.json.journal", *other,
                         stderr=(why,))
+        whole = (self.folder / "r.json.journal").read_text(encoding="utf-8")
+        self.write("other-name", whole)
+        self.expect(harness.FINE, "compare", "other-name", "r.json.journal")
+        self.write("damaged", whole.replace('"median":', '"median":-', 1))
+        self.expect(harness.USAGE, *self.command(sizes=few)[1:], "--resume", "damaged",
+                    stderr=("has no time",))
+        for name in ("other-name", "damaged"):
+            (self.folder / name).unlink()
         with open(self.folder / "r.json.journal", "a", encoding="utf-8") as journal:
             journal.write('{"id": "ops/g')
         resumed = self.expect(harness.FINE, *self.command(sizes=few)[1:-2], "--resume",

@@ -22,7 +22,6 @@ constexpr double kLoadSeconds = 0.3;
 // that are close, and the library's own choice, meet again, each alone: over most of a period of
 // the power limit's control, which swings by some percent.
 constexpr double kClose = 1.04;
-constexpr std::size_t kMostClose = 3;
 constexpr double kSettleSeconds = 0.15;
 constexpr double kFinalSeconds = 0.6;
 // Such finals are good to about this, and a choice that changes between runs is a nuisance.
@@ -89,11 +88,11 @@ void time_in_turn(Context& context, const std::vector<Candidate>& candidates,
 }
 
 /// Leaves those that may be the fastest alone.
-void keep_finalists(std::vector<Entry>& entries) {
+void keep_finalists(std::vector<Entry>& entries, std::size_t most) {
   const double best = middle(entries.front().seconds);
   std::size_t place = 0;
   std::erase_if(entries, [&](const Entry& entry) {
-    const bool close = place++ < kMostClose && middle(entry.seconds) <= kClose * best;
+    const bool close = place++ < most && middle(entry.seconds) <= kClose * best;
     return !close && entry.index != 0;
   });
 }
@@ -107,7 +106,8 @@ double settled_seconds(Context& context, const Candidate& candidate, double iter
 
 }  // namespace
 
-std::size_t fastest(Context& context, const std::vector<Candidate>& candidates) {
+std::size_t fastest(Context& context, const std::vector<Candidate>& candidates,
+                    std::size_t finalists) {
   std::vector<Entry> entries;
   std::size_t next_iteration = 0;
   std::optional<Error> refused;
@@ -130,7 +130,7 @@ std::size_t fastest(Context& context, const std::vector<Candidate>& candidates) 
   }
   if (entries.size() == 1) return entries.front().index;
   time_in_turn(context, candidates, entries, next_iteration);
-  keep_finalists(entries);
+  keep_finalists(entries, finalists);
   if (entries.size() == 1) return entries.front().index;
   for (Entry& entry : entries) {
     const double in_turn = middle(entry.seconds);
