@@ -1,48 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of a library's algorithms is taken.
+// Which of a library's algorithms is taken, on a device whose time is scripted.
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <thread>
+#include <stop_token>
 
 #include "gpubench/error.h"
+#include "libs/libraries.h"
 #include "ops/support/tune.h"
-#include "tests/ops_fixture.h"
+#include "tests/unit/fake_device.h"
 
 namespace gpubench {
 namespace {
 
 class Tuning : public testing::Test {
  protected:
-  TestBench bench{make_cpu_device()};
+  Candidate takes(double seconds) {
+    return [this, seconds](Stream&, std::size_t) {
+      clock.now_s += seconds;
+      in_a_row = 0;
+    };
+  }
+  /// As a card at its power limit: fast at first, slow when it goes on.
+  Candidate tires(double at_first, double later) {
+    return [this, at_first, later](Stream&, std::size_t) {
+      clock.now_s += ++in_a_row > 20 ? later : at_first;
+    };
+  }
+  std::size_t chosen(const std::vector<Candidate>& candidates, std::size_t finalists = 3) {
+    return fastest(context, candidates, finalists);
+  }
+
+  Clock clock;
+  int in_a_row = 0;
+  FakeDevice device{clock, false};
+  FakeStream stream;
+  Libraries libraries;
+  Conditions conditions;
+  Context context{device, stream, libraries, conditions};
+};
+
+const Candidate kRefuses = [](Stream&, std::size_t) {
+  throw LibraryError("E_TEST", "no such kernel");
 };
 
 TEST_F(Tuning, TakesTheFastestAndSkipsWhatDoesNotRun) {
-  using std::chrono::milliseconds;
-  Context context = bench.context();
-  const auto sleep = [](int ms) {
-    return [ms](Stream&, std::size_t) { std::this_thread::sleep_for(milliseconds(ms)); };
-  };
-  const auto refuse = [](Stream&, std::size_t) { throw LibraryError("E_TEST", "no such kernel"); };
-  EXPECT_EQ(fastest(context, {sleep(6), refuse, sleep(1), sleep(4)}), 2u);
-  EXPECT_EQ(fastest(context, {refuse, sleep(1)}), 1u);
-  EXPECT_THROW(fastest(context, {refuse}), Unsupported);
-  EXPECT_THROW(fastest(context, {}), Unsupported);
+  EXPECT_EQ(chosen({takes(6e-3), kRefuses, takes(1e-3), takes(4e-3)}), 2u);
+  EXPECT_EQ(chosen({kRefuses, takes(1e-3)}), 1u);
+  EXPECT_THROW(chosen({kRefuses}), Unsupported);
+  EXPECT_THROW(chosen({}), Unsupported);
+}
+
+TEST_F(Tuning, FirstStandsUnlessAnotherIsOnePercentFaster) {
+  EXPECT_EQ(chosen({takes(1.005e-3), takes(1e-3)}), 0u);
+  EXPECT_EQ(chosen({takes(1.015e-3), takes(1e-3)}), 1u);
 }
 
 TEST_F(Tuning, JudgesCloseCandidatesByWhatEachDoesAlone) {
-  using std::chrono::milliseconds;
-  Context context = bench.context();
-  int in_a_row = 0;  // as a card at its power limit: fast at first, slow when it goes on
-  const Candidate tires = [&](Stream&, std::size_t) {
-    std::this_thread::sleep_for(milliseconds(++in_a_row > 6 ? 8 : 2));
+  EXPECT_EQ(chosen({takes(1.02e-3), tires(1e-3, 1.1e-3)}), 0u);
+  EXPECT_EQ(chosen({tires(1e-3, 1.1e-3), takes(1.02e-3)}), 1u);
+}
+
+TEST_F(Tuning, OnlyTheFirstFinalistsMeetAgain) {
+  // The last is the fastest alone, but three others are faster in turn.
+  const std::vector<Candidate> candidates{takes(1.2e-3), tires(1e-3, 1.1e-3), tires(1e-3, 1.1e-3),
+                                          tires(1e-3, 1.1e-3), takes(1.03e-3)};
+  EXPECT_EQ(chosen(candidates, 4), 4u);
+  EXPECT_NE(chosen(candidates, 3), 4u);
+}
+
+TEST_F(Tuning, SlicesBeforeTheLoadIsSteadyDoNotCount) {
+  // The clock falls by half within the first tenth of a second, whatever runs.
+  const double begin = clock.now_s;
+  const auto under_load = [&](double seconds) {
+    return [&, seconds](Stream&, std::size_t) {
+      clock.now_s += clock.now_s - begin < 0.1 ? seconds / 2 : seconds;
+    };
   };
-  const Candidate steady = [&](Stream&, std::size_t) {
-    in_a_row = 0;
-    std::this_thread::sleep_for(milliseconds(2));
-  };
-  EXPECT_EQ(fastest(context, {steady, tires}), 0u);
-  EXPECT_EQ(fastest(context, {tires, steady}), 1u);
+  EXPECT_EQ(chosen({under_load(1.1e-3), under_load(1e-3)}), 1u);
+}
+
+TEST_F(Tuning, EndsWhereItIsAskedTo) {
+  std::stop_source source;
+  context.stop = source.get_token();
+  source.request_stop();
+  try {
+    chosen({takes(1e-3), takes(2e-3)});
+    FAIL() << "went on";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), "E_INTERRUPTED");
+  }
 }
 
 }  // namespace
