@@ -30,7 +30,7 @@ class Limits(harness.CliTest):
                          [("timeout", "E_TIMEOUT")] * 2)
 
     def test_case_that_does_not_end_at_its_timeout_ends_the_run(self):
-        shown = self.expect(TIME_LIMIT, "run", *STUCK, *QUICK, "--timeout", "1", "--out", "r.json")
+        shown = self.expect(TIME_LIMIT, "run", *STUCK, *QUICK, "--timeout", "8", "--out", "r.json")
         self.assertIn("1 timed out", shown.stdout)
         self.assertIn("report: r.json", shown.stdout)
         self.assertEqual(
