@@ -131,7 +131,7 @@ class StoppingRule:
         self.samples = []
         self.dropped = 0
         self._bad_in_a_row = 0
-        self._next_check = self.MIN_SAMPLES
+        self._next_end_s = min_time_s
 
     def add(self, seconds, elapsed_s):
         if not (math.isfinite(seconds) and seconds > 0):
@@ -141,8 +141,10 @@ class StoppingRule:
         self._bad_in_a_row = 0
         self.samples.append(seconds)
         count = len(self.samples)
-        if elapsed_s >= self.min_time_s and count >= self._next_check:
-            self._next_check = math.ceil(count * self.CHECK_GROWTH)
+        # After whole multiples of min_time_s, as src/core/stopping.h says why.
+        if elapsed_s >= self._next_end_s and count >= self.MIN_SAMPLES:
+            step = max(self.min_time_s, 1e-3)
+            self._next_end_s = math.ceil(self.CHECK_GROWTH * elapsed_s / step) * step
             if relative_noise(self.samples) <= self.max_noise:
                 return "noise"
         return "max_time" if elapsed_s >= self.max_time_s else ""

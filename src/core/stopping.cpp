@@ -41,7 +41,13 @@ double noise_at(const std::vector<double>& times, const std::vector<double>& noi
 StoppingRule::StoppingRule(const SamplingPolicy& policy)
     : policy_(policy),
       next_check_(std::max<std::int64_t>(policy.min_samples, 3)),
+      next_end_s_(policy.min_time_s),
       noise_(std::numeric_limits<double>::infinity()) {}
+
+double StoppingRule::whole_min_times(double seconds) const {
+  const double least = policy_.min_time_s;
+  return least > 0 ? std::ceil(seconds / least) * least : seconds;
+}
 
 std::string StoppingRule::add(double seconds, double elapsed_s) {
   const bool usable = std::isfinite(seconds) && seconds > 0;
@@ -53,17 +59,16 @@ std::string StoppingRule::add(double seconds, double elapsed_s) {
     if (++bad_in_a_row_ >= kMostBadInARow) return "bad_timer";
   }
   const auto count = static_cast<std::int64_t>(samples_.size());
-  const bool long_enough = elapsed_s >= policy_.min_time_s;
-  const bool first_long_enough =
-      long_enough && (check_times_.empty() || check_times_.back() < policy_.min_time_s);
+  const bool may_end = elapsed_s >= next_end_s_;
   const bool enough = count >= std::max<std::int64_t>(policy_.min_samples, 3);
-  if (usable && enough && (count >= next_check_ || first_long_enough)) {
+  if (usable && enough && (count >= next_check_ || may_end)) {
     noise_ = relative_noise(samples_);
     check_times_.push_back(elapsed_s);
     noise_history_.push_back(noise_);
     next_check_ = std::max<std::int64_t>(
         count + 1, static_cast<std::int64_t>(std::ceil(static_cast<double>(count) * kCheckGrowth)));
-    if (long_enough) {
+    if (may_end) {
+      next_end_s_ = whole_min_times(kCheckGrowth * elapsed_s);
       if (noise_ <= policy_.max_noise) return "noise";
       const double half = noise_at(check_times_, noise_history_, elapsed_s / 2);
       const double quarter = noise_at(check_times_, noise_history_, elapsed_s / 4);

@@ -12,7 +12,7 @@ namespace gpubench {
 struct SamplingPolicy {
   double warmup_s =
       3.0;  ///< most load before sampling; ends earlier once time per iteration is flat
-  double min_time_s = 0.5;   ///< least sampling time
+  double min_time_s = 0.5;   ///< least sampling time; it ends after whole multiples of this
   double max_time_s = 10.0;  ///< most sampling time of a case
   double max_noise = 0.005;  ///< target: half-width of the 95 % interval of the median / the median
   std::int64_t min_samples = 30;
@@ -26,7 +26,9 @@ class StoppingRule {
 
   /// Takes the next sample (seconds per iteration) and the seconds sampled so far. Returns the
   /// reason to stop, or an empty string to go on:
-  ///  "noise"       the interval is within max_noise (after min_samples and min_time_s)
+  ///  "noise"       the interval is within max_noise (after min_samples and min_time_s); told after
+  ///  whole multiples of min_time_s only: the clock of a card at its power limit swings with a
+  ///  period, and a part of one would count twice
   ///  "plateau"     the interval no longer shrinks although time passes (5 s, or half of
   ///  max_time_s) "max_time", "max_samples" "bad_timer"   100 unusable samples (zero, negative, not
   ///  finite) in a row
@@ -39,6 +41,8 @@ class StoppingRule {
   double noise() const { return noise_; }
 
  private:
+  double whole_min_times(double seconds) const;
+
   SamplingPolicy policy_;
   std::vector<double> samples_;
   std::vector<double> noise_history_;  // relative half-width at each check
@@ -46,6 +50,7 @@ class StoppingRule {
   std::int64_t dropped_ = 0;
   std::int64_t bad_in_a_row_ = 0;
   std::int64_t next_check_ = 0;
+  double next_end_s_ = 0;
   double noise_;
 };
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
+#include <numeric>
 #include <string>
 
 #include "core/paired.h"
@@ -17,13 +18,15 @@
 namespace gpubench {
 namespace {
 
-/// How long one side runs before the next.
+/// How long one side runs before the next, and what a turn counts as.
 struct TurnLength {
   double seconds, dropped_s;
+  bool mean;
 };
-constexpr TurnLength kShortTurn{0.05, 0.01};
-/// NVML's power readings and the card's own control loop average over some 100 ms.
-constexpr TurnLength kLongTurn{1.0, 0.3};
+constexpr TurnLength kShortTurn{0.05, 0.01, false};
+/// A card at its power limit swings: the control's period is 0.97 s on an H200, its amplitude some
+/// percent of the clock. The mean over one period does not depend on where it began; a median does.
+constexpr TurnLength kLongTurn{1.3, 0.3, true};
 /// A turn's median is of this many samples at least, however long they are.
 constexpr std::size_t kLeastSamples = 3;
 
@@ -31,7 +34,11 @@ constexpr std::size_t kLeastSamples = 3;
 constexpr std::size_t kFlatTurns = 8;
 constexpr double kFlatWithin = 0.005;
 
-/// One job's chain of samples and the medians of its turns.
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / double(values.size());
+}
+
+/// One job's chain of samples and what its turns took.
 class Side {
  public:
   Side(Device& device, Stream& stream, Job& job, const SamplingPolicy& policy, double resolution_s,
@@ -47,7 +54,7 @@ class Side {
     samples_ = std::make_unique<SampleStream>(device, stream, job, std::move(plan), hang_s);
   }
 
-  /// The median of the turn, seconds per iteration; its samples are kept if `keep`. NaN where a
+  /// What the turn counts as, seconds per iteration; its samples are kept if `keep`. NaN where a
   /// stop was requested or no sample was usable.
   double take_turn(const TurnLength& length, bool keep, const std::stop_token& stop) {
     std::vector<double> taken;
@@ -82,7 +89,7 @@ class Side {
         if (const auto mhz = probe_->mhz(stream_)) clocks_.push_back(*mhz);
       }
     }
-    return median(taken);
+    return length.mean ? mean(taken) : median(taken);
   }
 
   void finish(const std::string& stop) {

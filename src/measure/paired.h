@@ -36,9 +36,10 @@ struct PairedMeasurement {
 /// closely.
 using PowerBoundFn = std::function<bool(double begin_s, double end_s)>;
 
-/// Turns last 1 s, of which the first 0.3 s are dropped, where power binds; else 50 ms, the first
-/// 10 ms dropped. Throws as measure() does. Needs two jobs at least; without a probe no clock is
-/// counted.
+/// Where power binds turns last 1.3 s, of which the first 0.3 s are dropped, and count as their
+/// mean: over a period of the power limit's control. Else they last 50 ms, the first 10 ms dropped,
+/// and count as their median. Throws as measure() does. Needs two jobs at least; without a probe no
+/// clock is counted.
 PairedMeasurement measure_paired(Device& device, Stream& stream, const std::vector<Job*>& jobs,
                                  const SamplingPolicy& policy, const std::stop_token& stop,
                                  const ProgressFn& progress, const PowerBoundFn& power_bound,

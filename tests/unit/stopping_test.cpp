@@ -58,6 +58,17 @@ TEST(StoppingRule, StopsWhenTheIntervalIsNarrow) {
   EXPECT_LT(result.elapsed_s, 2.0);
 }
 
+TEST(StoppingRule, EndsAfterWholeMultiplesOfMinTime) {
+  for (unsigned seed = 0; seed < 10; ++seed) {
+    const Outcome result =
+        run({.min_time_s = 0.25, .max_time_s = 100, .max_noise = 0.003}, noisy(0.05, seed));
+    ASSERT_EQ(result.reason, "noise");
+    EXPECT_GT(result.elapsed_s, 0.4);
+    const double multiples = result.elapsed_s / 0.25;
+    EXPECT_NEAR(multiples, std::round(multiples), 0.01) << result.elapsed_s;
+  }
+}
+
 TEST(StoppingRule, IndependentNoiseIsNoPlateau) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     const Outcome result =
