@@ -35,6 +35,7 @@ struct TelemetryCounters {
   Readings throttled_s;  ///< held below its clocks: "power", "thermal", "sync_boost",
                          ///< "board_limit", "low_utilization", "reliability"
   Readings errors;       ///< "ecc_corrected", "ecc_uncorrected", "remapped_rows", "pcie_replays"
+  std::optional<int> pcie_gen = {};  ///< of the link now: it falls on an idle card
 };
 
 /// Where readings come from; NVML for a GPU. Not supported is nullopt. `read` is called in a thread
@@ -67,13 +68,15 @@ struct Telemetry {
   /// Errors that were counted while measuring.
   std::optional<Readings> errors;
   std::optional<Readings> gpm;
+  std::optional<int> pcie_gen;           ///< of the link when the load had just ended
   std::vector<TelemetryReading> series;  ///< thinned to at most 200 readings
   /// When a reading said that the hardware slowed the device down (heat, power supply): from the
   /// reading before to the one after. Nothing of it is in a report but what it did to samples.
   std::vector<TimeSpan> slowdowns;
 };
 
-/// Pure: the growth of each counter that both have, into `throttled_s` and `errors`.
+/// Pure: the growth of each counter that both have, into `throttled_s` and `errors`; the link as it
+/// was after.
 void add_counters(Telemetry& telemetry, const TelemetryCounters& before,
                   const TelemetryCounters& after);
 

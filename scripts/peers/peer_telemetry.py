@@ -31,7 +31,7 @@ def summarize(readings):
         "power_w": statistics.median(power) if power else None, "power_by_energy_w": None,
         "energy_j_per_iteration": None,
         "temperature_c": max(temperature, default=None), "throttle": throttle if masks else None,
-        "throttled_s": None, "errors": None, "gpm": None,
+        "throttled_s": None, "errors": None, "gpm": None, "pcie_gen": None,
         "series": {key: [reading[key] for reading in thinned] for key in SERIES_KEYS},
     }
 

@@ -111,11 +111,16 @@ void warn_of_device(Result& result, const ReportDevice& device) {
   warn_if(result, counted(result, {"ecc_corrected", "ecc_uncorrected", "remapped_rows"}) > 0,
           "W_ECC_ERRORS");
   warn_if(result, counted(result, {"pcie_replays"}) > 0, "W_PCIE_ERRORS");
-  // The generation falls on an idle card and comes back with the load; lanes do not.
+  // The generation falls on an idle card and comes back with the load; lanes do not fall.
   const bool crosses_pcie = result.work && result.work->bytes_over.starts_with("pcie");
   const auto& lanes = device.info.pcie_width;
   const auto& most_lanes = device.info.pcie_max_width;
-  warn_if(result, crosses_pcie && lanes && most_lanes && *lanes < *most_lanes, "W_PCIE_DEGRADED");
+  const auto& most_gen = device.info.pcie_max_gen;
+  const int gen = result.telemetry ? result.telemetry->pcie_gen.value_or(0) : 0;  // 0: unknown
+  warn_if(result,
+          crosses_pcie && ((lanes && most_lanes && *lanes < *most_lanes) ||
+                           (gen > 0 && most_gen && gen < *most_gen)),
+          "W_PCIE_DEGRADED");
   warn_if(result, device.info.other_processes.value_or(0) > 0, "W_GPU_BUSY");
   const auto& limit = device.info.power_limit_w;
   const auto& usual = device.info.default_power_limit_w;

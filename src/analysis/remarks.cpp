@@ -164,8 +164,16 @@ class Remarks {
           counted(result_, {"pcie_replays"}));
     }
     if (warned("W_PCIE_DEGRADED")) {
-      say("the PCIe link has {} of {} lanes: riser, slot or another card's share",
-          *device_.info.pcie_width, *device_.info.pcie_max_width);
+      const DeviceInfo& info = device_.info;
+      if (info.pcie_width && info.pcie_max_width && *info.pcie_width < *info.pcie_max_width) {
+        say("the PCIe link has {} of {} lanes: riser, slot or another card's share",
+            *info.pcie_width, *info.pcie_max_width);
+      }
+      const int gen = result_.telemetry ? result_.telemetry->pcie_gen.value_or(0) : 0;
+      if (gen > 0 && info.pcie_max_gen && gen < *info.pcie_max_gen) {
+        say("the PCIe link ran at generation {} of {} under load: riser, slot or a BIOS setting",
+            gen, *info.pcie_max_gen);
+      }
     }
   }
 

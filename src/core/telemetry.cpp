@@ -142,6 +142,7 @@ void add_counters(Telemetry& telemetry, const TelemetryCounters& before,
                   const TelemetryCounters& after) {
   telemetry.throttled_s = growth(before.throttled_s, after.throttled_s);
   telemetry.errors = growth(before.errors, after.errors);
+  telemetry.pcie_gen = after.pcie_gen;
 }
 
 double steady_seconds() {

@@ -232,6 +232,7 @@ Telemetry read_telemetry(const JsonNode& node) {
   telemetry.throttled_s = readings("throttled_s");
   telemetry.errors = readings("errors");
   telemetry.gpm = readings("gpm");
+  telemetry.pcie_gen = node["pcie_gen"].optional_integer<int>();
   telemetry.series = read_series(node["series"]);
   return telemetry;
 }

@@ -90,6 +90,7 @@ Json to_value(const Telemetry& telemetry, double origin_s) {
   object["throttled_s"] = readings(telemetry.throttled_s);
   object["errors"] = readings(telemetry.errors);
   object["gpm"] = readings(telemetry.gpm);
+  object["pcie_gen"] = telemetry.pcie_gen ? Json(*telemetry.pcie_gen) : Json();
   object["series"] = series_value(telemetry.series, origin_s);
   return object;
 }

@@ -108,6 +108,18 @@ TEST(Derive, FewerLanesThanTheCardHasAreToldOfATransfer) {
   EXPECT_FALSE(has_warning(derived(crossing("pcie"), device), "W_PCIE_DEGRADED"));
 }
 
+TEST(Derive, LowerGenerationUnderLoadIsToldOfATransfer) {
+  ReportDevice device = sample_h200();
+  device.info.pcie_gen = 1;  // at rest
+  device.info.pcie_max_gen = 5;
+  Result transfer = crossing("pcie");
+  transfer.telemetry.emplace();
+  transfer.telemetry->pcie_gen = 5;
+  EXPECT_FALSE(has_warning(derived(transfer, device), "W_PCIE_DEGRADED"));
+  transfer.telemetry->pcie_gen = 3;
+  EXPECT_TRUE(has_warning(derived(transfer, device), "W_PCIE_DEGRADED"));
+}
+
 TEST(Derive, NobodyPublishesAPeakOfTheL2) {
   const Result result = derived(crossing("l2"));
   EXPECT_TRUE(result.rate.gb_per_s.has_value());

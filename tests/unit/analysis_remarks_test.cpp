@@ -81,6 +81,11 @@ TEST(Remarks, ASlowTransferAndItsLink) {
   EXPECT_TRUE(says(sentences, "16 % of the link's peak"));
   EXPECT_TRUE(says(sentences, "4 of 16 lanes"));
   EXPECT_TRUE(says(sentences, "not on the NUMA node"));
+  device.info.pcie_width = 16;
+  device.info.pcie_max_gen = 5;
+  result.telemetry.emplace();
+  result.telemetry->pcie_gen = 3;
+  EXPECT_TRUE(says(said(result, device), "generation 3 of 5 under load"));
 }
 
 TEST(Remarks, MemoryBoundAtThisSize) {

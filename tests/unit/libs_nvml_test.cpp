@@ -100,7 +100,8 @@ TEST_F(NvmlTest, EnrichesWithWhatIsSupported) {
   EXPECT_EQ(first.default_power_limit_w, 700);
   EXPECT_EQ(first.pcie_width, 8);
   EXPECT_EQ(first.pcie_max_width, 16);
-  EXPECT_EQ(first.pcie_gen, std::nullopt);  // the library has no such function
+  EXPECT_EQ(first.pcie_gen, 4);
+  EXPECT_EQ(first.pcie_max_gen, std::nullopt);  // the library has no such function
   EXPECT_EQ(first.mig, false);
   EXPECT_EQ(first.compute_mode, "exclusive_process");
   DeviceInfo second = gpu(kSecondUuid, "0000:c1:00.0");
@@ -120,6 +121,7 @@ TEST_F(NvmlTest, CountersOfWhatIsSupported) {
   ASSERT_TRUE(calm.throttled_s && calm.errors);
   EXPECT_NEAR(calm.throttled_s->at("power"), 0.25, 1e-9);
   EXPECT_EQ(calm.throttled_s->at("thermal"), 0);
+  EXPECT_EQ(calm.pcie_gen, 4);
   EXPECT_EQ(calm.throttled_s->count("reliability"), 0u) << "not supported is not zero";
   EXPECT_EQ(*calm.errors, (Readings{{"ecc_corrected", 0},
                                     {"ecc_uncorrected", 0},

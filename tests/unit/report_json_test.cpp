@@ -41,6 +41,7 @@ Report full_report() {
   gemm.telemetry->throttled_s = {{"power", 0.5}};
   gemm.telemetry->errors = {{"ecc_corrected", 0}};
   gemm.telemetry->gpm = {{"tensor_util_pct", 70}};
+  gemm.telemetry->pcie_gen = 5;
   ReportDevice device = sample_h200();
   device.info.nvlinks = 18;
   device.info.other_processes = 1;

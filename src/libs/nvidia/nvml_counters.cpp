@@ -68,6 +68,10 @@ TelemetryCounters read_counters(const NvmlFunctions& nvml, nvmlDevice_t device) 
   if (nvml.pcie_replays != nullptr && nvml.pcie_replays(device, &replays) == NVML_SUCCESS) {
     counters.errors["pcie_replays"] = replays;
   }
+  unsigned int generation = 0;
+  if (nvml.pcie_gen != nullptr && nvml.pcie_gen(device, &generation) == NVML_SUCCESS) {
+    counters.pcie_gen = static_cast<int>(generation);
+  }
   return counters;
 }
 
