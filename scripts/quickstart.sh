@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # quickstart.sh [option of `gpubench run`]...: installs what is missing, builds a Release and runs the
-# bert suite (or the --suite given) on GPU 0, or on the host processor where there is no GPU. Ends with
+# bert suite (or the --suite, workload or case given) on GPU 0, or on the host processor where there is no GPU. Ends with
 # the table and the path of the report. Works from any folder; a second run builds only what has changed.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/setup.sh"

@@ -13,7 +13,8 @@ namespace gpubench {
 
 class ReportFile {
  public:
-  /// `out` empty: "gpubench-<suite>-<time>.json" in the current folder; "-": stdout. Throws
+  /// `out` empty: "gpubench-<suite>-<time>.json" in the current folder; "-" or one of
+  /// its names below /dev: stdout. Throws
   /// ConfigError E_OUTPUT when the file could not be written.
   ReportFile(const std::string& out, const std::string& suite, const Report& header);
 
@@ -23,8 +24,8 @@ class ReportFile {
   /// The journal of an earlier run that was in the way is part of this one's report: save() removes
   /// it too.
   void take_over_kept_journal() { kept_is_taken_over_ = true; }
-  /// Writes the report and removes the journal. When that fails (full disk) the journal stays, the
-  /// report is tried in the temporary folder, and Error E_WRITE names both.
+  /// Writes the report and removes the journal. When that fails (full disk, closed stdout) the
+  /// journal stays, the report is tried in the temporary folder, and Error E_WRITE names both.
   void save(const Report& report);
 
   bool is_stdout() const { return path_ == "-"; }

@@ -46,7 +46,7 @@ std::optional<Ratio> paired_ratio(std::span<const double> ratios) {
 }
 
 std::string paired_verdict(const Ratio& ratio) {
-  if (!ratio.ci95) return "same";
+  if (!ratio.ci95) return "unclear";
   if (ratio.ci95->low > 1 + kSamePaired) return "faster";
   if (ratio.ci95->high < 1 - kSamePaired) return "slower";
   return "same";

@@ -22,7 +22,7 @@ std::vector<double> turn_ratios(std::span<const double> a, std::span<const doubl
 std::optional<Ratio> paired_ratio(std::span<const double> ratios);
 
 /// "faster" or "slower" (A, than B) where the interval leaves out 1 by more than kSamePaired, else
-/// "same".
+/// "same"; "unclear" without an interval.
 std::string paired_verdict(const Ratio& ratio);
 
 /// Sides of one program on one card, sampled in turn, are told apart no better: placement of

@@ -27,7 +27,7 @@ constexpr TurnLength kShortTurn{0.05, 0.01, false};
 /// A card at its power limit swings: the control's period is 0.97 s on an H200, its amplitude some
 /// percent of the clock. The mean over one period does not depend on where it began; a median does.
 constexpr TurnLength kLongTurn{1.3, 0.3, true};
-/// A turn's median is of this many samples at least, however long they are.
+/// A turn is of this many samples at least, however long they are.
 constexpr std::size_t kLeastSamples = 3;
 
 /// Warm-up is over when every side's turns agree this often in a row.

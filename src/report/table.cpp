@@ -236,10 +236,11 @@ std::string comparisons_text(const Report& report) {
     out += fmt::format("in turn: {} against {}: {:.4f}x", side(2 * i), side(2 * i + 1), pair.ratio);
     if (pair.ci95_low && pair.ci95_high) {
       out += fmt::format(" ({:.4f} to {:.4f})", *pair.ci95_low, *pair.ci95_high);
-      out += pair.verdict == "same" ? ", the same\n" : fmt::format(", {}\n", pair.verdict);
-    } else {
-      out += ", too few turns to tell\n";
     }
+    const bool unclear = pair.verdict == "unclear";
+    out += pair.verdict == "same"
+               ? ", the same\n"
+               : fmt::format(", {}\n", unclear ? "too few turns to tell" : pair.verdict);
   }
   return out.empty() ? out : "\n" + out;
 }

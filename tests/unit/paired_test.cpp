@@ -48,7 +48,7 @@ TEST(PairedVerdict, NeedsMoreThanWhatBuffersDo) {
   EXPECT_EQ(paired_verdict({1.01, Interval{0.99, 1.03}}), "same");
   EXPECT_EQ(paired_verdict({1.01, Interval{1.005, 1.015}}), "faster");
   EXPECT_EQ(paired_verdict({0.98, Interval{0.975, 0.985}}), "slower");
-  EXPECT_EQ(paired_verdict({2, std::nullopt}), "same");
+  EXPECT_EQ(paired_verdict({2, std::nullopt}), "unclear");
 }
 
 SamplingPolicy policy() {

@@ -219,7 +219,7 @@ class CudnnConv : public Plan {
                problem.tune ? Sums::by_result : Sums::by_note),
         tuned_(problem.tune),
         candidates_(graph_.build(problem.tune ? kCandidates : 1)) {
-    if (candidates_.size() > 1) tune(context, problem);
+    if (problem.tune) tune(context, problem);  // one candidate, too, may have the note
   }
 
   std::size_t workspace_bytes() const override { return graph_.workspace_bytes(chosen()); }
