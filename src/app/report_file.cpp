@@ -20,9 +20,13 @@ std::string default_path(const std::string& suite, const std::string& created) {
       created;  // "2026-12-01T03:04:05Z" as "20261201T030405Z": sorts, and is a valid name anywhere
   std::erase_if(stamp, [](char c) { return c == '-' || c == ':'; });
   std::string name = suite.empty() ? "run" : suite;
-  // Every other byte can be a part of a file's name.
+  // Every other byte can be a part of a file's name, though control characters would reach
+  // terminals by it.
   std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == '/' || c == '\0'; }, '_');
+      name.begin(), name.end(),
+      [](char c) { return c == '/' || c == '\x7f' || static_cast<unsigned char>(c) < ' '; }, '_');
+  constexpr std::size_t kLongestName = 100;  // file systems end at 255 bytes, journals add to it
+  if (name.size() > kLongestName) name.resize(kLongestName);
   const std::string base = fmt::format("gpubench-{}-{}", name, stamp);
   const auto taken = [](const std::string& path) {
     std::error_code ignored;

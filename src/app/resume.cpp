@@ -17,9 +17,6 @@ namespace {
 
 constexpr std::string_view kJournal = ".journal";
 constexpr std::string_view kKept = ".journal.old";
-/// A journal under another name shows in its first line: a whole header, and no results.
-constexpr std::string_view kUnfinished = "\"complete\":false";
-constexpr std::string_view kResults = "\"results\"";
 constexpr std::size_t kLongestHeader = std::size_t{1} << 20;
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
@@ -31,10 +28,14 @@ bool same_device(const DeviceInfo& a, const DeviceInfo& b) {
   return a.kind == b.kind && a.name == b.name && a.uuid == b.uuid;
 }
 
+/// What was skipped may run now: a library has been installed, memory is free. Trying costs little.
+bool has_run(const Result& result) {
+  return result.status != Status::not_run && result.status != Status::skipped;
+}
+
 /// That the case has a result of the same work, so that it need not run again.
 bool has_finished(const Result& result, const Case& work) {
-  return result.status != Status::not_run && result.id == work.id &&
-         result.data_seed == work.conditions.seed;
+  return has_run(result) && result.id == work.id && result.data_seed == work.conditions.seed;
 }
 
 /// Results measured in two ways would stand side by side as if they were alike.
@@ -44,6 +45,9 @@ void require_same_measuring(const std::string& path, const std::vector<Result>& 
     if (result.status != Status::ok) continue;
     if (!result.time_s || !(result.time_s->median > 0)) {
       refuse(path, result.id + " is ok and has no time: the file was damaged");
+    }
+    if (result.check && !result.check->passed) {
+      refuse(path, result.id + " is ok and failed its check: the file was damaged");
     }
     const std::size_t runs = result.repeats ? result.repeats->medians_s.size() : 1;
     if (runs != std::size_t(options.repeat)) {
@@ -61,7 +65,7 @@ void require_all_planned(const std::string& path, const std::vector<Result>& res
                          std::span<const Case> planned) {
   std::vector<const Result*> lost;
   for (const Result& result : results) {
-    if (result.status == Status::not_run) continue;
+    if (!has_run(result)) continue;
     const bool goes_on = std::any_of(planned.begin(), planned.end(),
                                      [&](const Case& work) { return has_finished(result, work); });
     if (!goes_on) lost.push_back(&result);
@@ -73,14 +77,13 @@ void require_all_planned(const std::string& path, const std::vector<Result>& res
                      lost.size(), lost.front()->id, lost.front()->data_seed));
 }
 
+/// Journals may have any name, and so may reports.
 bool is_journal(const std::string& path) {
-  if (path.ends_with(kJournal) || path.ends_with(kKept)) return true;
   std::ifstream file(path);
   std::string begin(kLongestHeader, '\0');
   file.read(begin.data(), std::streamsize(begin.size()));
   begin.resize(std::size_t(file.gcount()));
-  const std::string_view line = std::string_view(begin).substr(0, begin.find('\n'));
-  return line.find(kUnfinished) != std::string::npos && line.find(kResults) == std::string::npos;
+  return is_journal_header(std::string_view(begin).substr(0, begin.find('\n')));
 }
 
 }  // namespace
@@ -90,10 +93,12 @@ Report load_report_or_journal(const std::string& path) {
 }
 
 std::string resumed_out(const std::string& path) {
-  for (const std::string_view suffix : {kKept, kJournal}) {
-    if (path.ends_with(suffix)) return path.substr(0, path.size() - suffix.size());
-  }
-  return path;
+  if (!is_journal(path)) return path;
+  // Of FILE.journal.old2, too.
+  const std::string_view name =
+      std::string_view(path).substr(0, path.find_last_not_of("0123456789") + 1);
+  if (name.ends_with(kKept)) return path.substr(0, name.size() - kKept.size());
+  return path.ends_with(kJournal) ? path.substr(0, path.size() - kJournal.size()) : path;
 }
 
 Resume::Resume(const std::string& path, const Report& header, std::span<const Case> planned,

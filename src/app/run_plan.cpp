@@ -155,6 +155,19 @@ std::uint64_t footprint_of(const Case& work, const DeviceInfo& info) {
                                   : 0;
 }
 
+bool runs_isolated(const RunOptions& options) { return options.isolate || options.repeat > 1; }
+
+void require_at_once_possible(const RunPlan& plan, std::size_t devices, bool isolated) {
+  for (const Case& work : plan.cases) {
+    if (work.conditions.at_once && devices < 2) {
+      throw ConfigError(work.id + ": at_once=1 needs several devices (--device all)");
+    }
+    if (work.conditions.at_once && isolated) {
+      throw ConfigError("at_once=1 is for one process: leave out --isolate and --repeat");
+    }
+  }
+}
+
 namespace {
 
 ExitCode dry_run(const RunPlan& plan, const DeviceInfo& info) {
@@ -173,8 +186,12 @@ ExitCode dry_run_anywhere(const RunOptions& options) {
     throw ConfigError("--dry-run shows what a run would do from its start: leave out --resume");
   }
   const Catalogue catalogue = load_catalogue(options.catalogue);  // tells what is wrong with it
-  if (wants_cpu(options.device))
-    return dry_run(plan_run(options, DeviceKind::cpu), describe_cpu().info);
+  if (wants_cpu(options.device)) {
+    const RunPlan plan = plan_run(options, DeviceKind::cpu);
+    require_at_once_possible(plan, 1, runs_isolated(options));
+    return dry_run(plan, describe_cpu().info);
+  }
+  const RunPlan plan = plan_run(options, DeviceKind::cuda);
   DeviceInfo info;
   info.kind = DeviceKind::cuda;
   info.name = "an assumed GPU with 60 MiB of L2";
@@ -183,10 +200,11 @@ ExitCode dry_run_anywhere(const RunOptions& options) {
     Libraries libraries;
     const auto chosen = choose_devices(options.device, libraries, catalogue);
     if (!chosen.empty()) info = chosen.front().info;
+    require_at_once_possible(plan, chosen.size(), runs_isolated(options));
   } catch (const DeviceError&) {
     // no GPU here: keep the assumed one
   }
-  return dry_run(plan_run(options, DeviceKind::cuda), info);
+  return dry_run(plan, info);
 }
 
 }  // namespace gpubench

@@ -28,6 +28,11 @@ RunPlan plan_run(const RunOptions& options, DeviceKind kind);
 /// Device memory of a case. Throws ConfigError for sizes that overflow, so before anything runs.
 std::uint64_t footprint_of(const Case& work, const DeviceInfo& info);
 
+/// Each case in a process of its own.
+bool runs_isolated(const RunOptions& options);
+/// Throws ConfigError where a case with at_once=1 can't run on so many devices, or isolated.
+void require_at_once_possible(const RunPlan& plan, std::size_t devices, bool isolated);
+
 /// Prints the cases and their memory. A machine without a GPU can still show what a suite holds;
 /// sizes then are of an assumed device.
 ExitCode dry_run_anywhere(const RunOptions& options);

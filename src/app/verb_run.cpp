@@ -58,7 +58,7 @@ class Run {
     report_.suite = plan_.suite;
     report_.devices = std::move(devices);
     benches_.resize(report_.devices.size());
-    require_several_for_at_once();
+    require_at_once_possible(plan_, report_.devices.size(), isolated());
     if (!options.resume.empty()) {
       resume_.emplace(options.resume, report_, plan_.cases, options);
       report_.created = resume_->earlier().created;
@@ -77,7 +77,7 @@ class Run {
       if (std::filesystem::equivalent(options_.resume, file.journal_path(), unlike))
         file.take_over_kept_journal();
     } else if (!file.kept_journal().empty()) {
-      progress_.warn("an earlier run did not end; its finished cases are in " +
+      progress_.warn("an earlier run did not end; its finished cases are now in " +
                      file.kept_journal() + " (--resume takes them up)");
     }
     {
@@ -106,18 +106,7 @@ class Run {
   }
 
  private:
-  void require_several_for_at_once() const {
-    for (const Case& work : plan_.cases) {
-      if (work.conditions.at_once && report_.devices.size() < 2) {
-        throw ConfigError(work.id + ": at_once=1 needs several devices (--device all)");
-      }
-      if (work.conditions.at_once && isolated()) {
-        throw ConfigError("at_once=1 is for one process: leave out --isolate and --repeat");
-      }
-    }
-  }
-
-  bool isolated() const { return options_.isolate || options_.repeat > 1; }
+  bool isolated() const { return runs_isolated(options_); }
 
   std::string out() const {
     return resume_ && options_.out.empty() ? resumed_out(options_.resume) : options_.out;

@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <ctime>
+#include <string>
 #include <utility>
 
 #include "app/say.h"
@@ -13,6 +14,9 @@
 
 namespace gpubench {
 namespace {
+
+/// timeout(1) and terminals signal the process and its group: twice, within microseconds.
+constexpr double kOneSignalS = 0.2;
 
 sigset_t stop_signals() {
   sigset_t set;
@@ -43,8 +47,12 @@ void Watch::loop(const std::stop_token& quit, double grace_s) {
     const bool received = sigtimedwait(&signals, nullptr, &wait) > 0;
     const double now_s = steady_seconds();
     const std::lock_guard lock(mutex_);
-    if (received && interrupted()) leave(ExitCode::interrupted);
-    if (received) {
+    const bool again = received && interrupted();
+    if (again && now_s - first_signal_s_ > kOneSignalS) {
+      leave(ExitCode::interrupted, "a second signal, leaving at once");
+    }
+    if (received && !again) {
+      first_signal_s_ = now_s;
       run_.request_stop();
       stop_case(now_s);
     }
@@ -53,7 +61,8 @@ void Watch::loop(const std::stop_token& quit, double grace_s) {
       stop_case(now_s);
     }
     if (stopped_at_s_ && now_s - *stopped_at_s_ > grace_s) {
-      leave(interrupted() ? ExitCode::interrupted : ExitCode::time_limit);
+      leave(interrupted() ? ExitCode::interrupted : ExitCode::time_limit,
+            "the case under way does not end, leaving");
     }
   }
 }
@@ -63,8 +72,8 @@ void Watch::stop_case(double now_s) {
   if (!stopped_at_s_) stopped_at_s_ = now_s;
 }
 
-void Watch::leave(ExitCode code) {
-  say("gpubench: the case under way does not end, leaving\n");
+void Watch::leave(ExitCode code, const char* why) {
+  say(std::string("gpubench: ") + why + "\n");
   if (save_) save_(code);
   _exit(int(code));
 }

@@ -39,10 +39,11 @@ class Watch {
   friend class SaveOnLeaving;
   void loop(const std::stop_token& quit, double grace_s);
   void stop_case(double now_s);
-  void leave(ExitCode code);
+  void leave(ExitCode code, const char* why);
 
   std::stop_source run_;
-  mutable std::mutex mutex_;  // of all below
+  double first_signal_s_ = 0;  // in the watch's thread
+  mutable std::mutex mutex_;   // of all below
   std::stop_source case_;
   std::optional<double> deadline_s_;    // of the case under way
   std::optional<double> stopped_at_s_;  // when it was asked to end

@@ -8,6 +8,8 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <memory>
+#include <string_view>
 #include <system_error>
 
 #include "gpubench/error.h"
@@ -17,6 +19,11 @@
 
 namespace gpubench {
 namespace {
+
+/// How the writer begins a journal's header, in which no results are; a report begins with a line
+/// of its own.
+constexpr std::string_view kBegin = "{\"schema\":";
+constexpr std::string_view kResults = "\"results\"";
 
 [[noreturn]] void fail(const std::string& path, int error) {
   throw Error("E_WRITE", "can't write the journal " + path + ": " +
@@ -43,33 +50,84 @@ bool is_at(int file, const std::string& path) {
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
+enum class Found { nothing_recorded, finished_cases, something_else };
+
+/// What the path names: a journal is known by its first line. One that can't be read to its end is
+/// worth keeping all the same.
+Found found_at(int file, const std::string& path) {
+  struct stat status = {};
+  if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return Found::something_else;
+  if (status.st_size == 0) return Found::nothing_recorded;
+  const std::string text = read_file(path);
+  const std::size_t end = text.find('\n');
+  const std::string_view first = std::string_view(text).substr(0, end);
+  if (!is_journal_header(first)) return Found::something_else;
+  const bool more = end != std::string::npos && text.find('\n', end + 1) != std::string::npos;
+  return more ? Found::finished_cases : Found::nothing_recorded;
+}
+
+/// The path itself or the first of PATH2, PATH3, ... that does not exist.
+std::string free_name(const std::string& path) {
+  const auto taken = [](const std::string& name) {
+    struct stat ignored = {};
+    return ::lstat(name.c_str(), &ignored) == 0;
+  };
+  std::string name = path;
+  for (int i = 2; taken(name); ++i) name = path + std::to_string(i);
+  return name;
+}
+
 }  // namespace
+
+bool is_journal_header(std::string_view line) {
+  return line.starts_with(kBegin) && line.find(kResults) == std::string_view::npos;
+}
 
 Journal::Journal(const std::string& report_path, const Report& header)
     : path_(report_path + ".journal") {
-  if (const int earlier = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC); earlier >= 0) {
-    const bool free = lock(earlier);
-    kept_ = path_ + ".old";
-    const bool moved = free && std::rename(path_.c_str(), kept_.c_str()) == 0;
-    const int error = errno;
-    ::close(earlier);
-    if (!free) refuse_second_run(report_path);
-    if (!moved) fail(path_, error);
+  make_way(report_path);
+  try {
+    begin(report_path, header);
+  } catch (...) {
+    // No destructor runs for a constructor that throws. The earlier run's journal is where whoever
+    // repeats this command looks for it.
+    remove();
+    if (!kept_.empty()) std::rename(kept_.c_str(), path_.c_str());
+    throw;
   }
+}
+
+void Journal::make_way(const std::string& report_path) {
+  const int earlier = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (earlier < 0) return;
+  const std::unique_ptr<const int, void (*)(const int*)> closing(
+      &earlier, [](const int* file) { ::close(*file); });
+  if (!lock(earlier)) refuse_second_run(report_path);
+  switch (found_at(earlier, path_)) {
+    case Found::nothing_recorded:
+      if (::unlink(path_.c_str()) != 0) fail(path_, errno);
+      return;
+    case Found::finished_cases:
+      kept_ = free_name(path_ + ".old");
+      if (std::rename(path_.c_str(), kept_.c_str()) != 0) fail(path_, errno);
+      return;
+    case Found::something_else:
+      throw ConfigError("--out " + report_path + ": what is at " + path_ +
+                            " is no journal; move it or choose another --out",
+                        "E_OUTPUT");
+  }
+}
+
+void Journal::begin(const std::string& report_path, const Report& header) {
   file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (file_ < 0 && errno == EEXIST) refuse_second_run(report_path);
   if (file_ < 0) fail(path_, errno);
-  // No destructor runs for a constructor that throws.
   if (!lock(file_) || !is_at(file_, path_)) {
     ::close(file_);
+    file_ = -1;  // another run's
     refuse_second_run(report_path);
   }
-  try {
-    write_line(header_line(header));
-  } catch (...) {
-    remove();  // nothing is in it
-    throw;
-  }
+  write_line(header_line(header));
 }
 
 Journal::~Journal() {

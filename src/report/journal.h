@@ -13,8 +13,10 @@ namespace gpubench {
 class Journal {
  public:
   /// Starts REPORT_PATH.journal with everything of `header` but its results. A journal that is
-  /// already there (a run that did not end) is kept as REPORT_PATH.journal.old. Throws ConfigError
-  /// E_OUTPUT while another run writes to it, else Error E_WRITE.
+  /// already there (of a run that did not end), with at least one finished case, is kept as
+  /// REPORT_PATH.journal.old, or .old2 and so on where that exists. Throws ConfigError E_OUTPUT
+  /// while another run writes to it or where something else has its name, else Error E_WRITE; what
+  /// was there is then there again.
   Journal(const std::string& report_path, const Report& header);
   ~Journal();
   Journal(const Journal&) = delete;
@@ -32,12 +34,17 @@ class Journal {
   const std::string& kept() const { return kept_; }
 
  private:
+  void make_way(const std::string& report_path);
+  void begin(const std::string& report_path, const Report& header);
   void write_line(std::string line);
 
   std::string path_;
   std::string kept_;
   int file_ = -1;
 };
+
+/// Whether a file with this first line is a journal.
+bool is_journal_header(std::string_view line);
 
 struct JournalContents {
   Report report;      ///< `complete` is false

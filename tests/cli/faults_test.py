@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases that can't run, and results that are wrong: each is found, told and counted."""
+import json
+
 import harness  # first: it makes scripts/ importable
 import validate_report
 from harness import CASE_FAILED, FINE, QUICK, SMALL_GEMM, TIME_LIMIT, USAGE, WRONG_RESULT
@@ -40,6 +42,10 @@ class CasesThatCanNotRun(ReportTest):
         self.assertEqual((result["status"], result["reason"]["code"]), ("skipped", "E_LIBRARY_MISSING"))
         self.assertIn("libopenblas", result["reason"]["message"])
         self.assertIn(str(hidden), result["reason"]["message"])
+        self.write("skipped.json", json.dumps(report))
+        self.expect(FINE, "run", *SMALL_GEMM, *QUICK, "--resume", "skipped.json")
+        result = json.loads((self.folder / "skipped.json").read_text(encoding="utf-8"))["results"][0]
+        self.assertEqual(result["status"], "ok", "the library is there now")
 
     def test_time_limit(self):
         report = self.report_of(TIME_LIMIT, *SMALL_GEMM, "dtype=fp32,bf16,fp16", *QUICK,

@@ -262,6 +262,22 @@ class Outputs(harness.CliTest):
         (self.folder / "r.json").unlink()
         self.assertEqual(journal.read_bytes(), before)
 
+    def test_report_with_the_name_of_a_journal(self):
+        self.expect(FINE, "run", *SMALL_GEMM, *QUICK, "--out", "r.journal")
+        self.expect(FINE, "compare", "r.journal", "r.journal")
+        before = json.loads((self.folder / "r.journal").read_text(encoding="utf-8"))
+        self.expect(FINE, "run", *SMALL_GEMM, *QUICK, "--resume", "r.journal")
+        after = json.loads((self.folder / "r.journal").read_text(encoding="utf-8"))
+        self.assertEqual(after["results"], before["results"])
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["r.journal"])
+
+    def test_name_of_a_suite_in_the_name_of_its_report(self):
+        self.write("mine.json", json.dumps({"name": "../a\x1b[31m\n" + "x" * 300, "summary": "s", "cases": [
+            {"workload": "ops/gemm", "shapes": [{"m": 8, "n": 8, "k": 8}]}]}))
+        self.expect(FINE, "run", "--suite", "mine.json", *QUICK)
+        (name,) = [path.name for path in self.folder.iterdir() if path.name != "mine.json"]
+        self.assertTrue(name.startswith("gpubench-.._a_[31m_xxx"), name)
+
     def test_unwritable_stderr_ends_no_run(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
             done = subprocess.run([harness.GPUBENCH, "run", *SMALL_GEMM, *QUICK, "--out", "r.json"],

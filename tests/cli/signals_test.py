@@ -94,6 +94,18 @@ class Signals(harness.CliTest):
     def test_terminate(self):
         self.expect_saved(signal.SIGTERM)
 
+    def test_two_signals_at_once_are_one(self):
+        # timeout(1) signals the process and then its group.
+        process = self.start()
+        self.wait_for_cases(process, 2)
+        for _ in range(2):
+            process.send_signal(signal.SIGTERM)
+            time.sleep(0.01)
+        table, messages = process.communicate(timeout=harness.HANG_S)
+        self.assertEqual(process.returncode, INTERRUPTED)
+        self.assertIn("report: r.json", table)
+        self.assertNotIn("leaving", messages)
+
     def test_kill_leaves_finished_cases_in_the_journal(self):
         process = self.start()
         self.wait_for_cases(process, 3)  # the third may not be in the journal yet, two are

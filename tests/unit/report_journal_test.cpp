@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The journal survives whatever ends the run.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -66,18 +68,63 @@ TEST_F(JournalTest, BrokenLineInTheMiddleIsAnErrorWithItsNumber) {
   }
 }
 
-TEST_F(JournalTest, IsRemovedOnlyWhenToldTo) {
+TEST_F(JournalTest, WithFinishedCasesIsNeverReplaced) {
   std::string path;
-  {
+  for (const double microseconds : {700., 600., 500.}) {
     Journal journal(report_, sample_report({}));
     path = journal.path();
+    journal.append(sample_gemm(microseconds));
   }
   EXPECT_TRUE(fs::exists(path));
+  {
+    const Journal of_a_run_killed_at_once(report_, sample_report({}));
+    EXPECT_EQ(of_a_run_killed_at_once.kept(), path + ".old3");
+  }
   Journal journal(report_, sample_report({}));
-  EXPECT_EQ(journal.kept(), path + ".old");
-  EXPECT_TRUE(fs::exists(journal.kept()));
+  EXPECT_EQ(journal.kept(), "");  // nothing was in it
   journal.remove();
   EXPECT_FALSE(fs::exists(path));
+  for (const char* kept : {".old", ".old2", ".old3"}) {
+    EXPECT_EQ(read_journal(path + kept).report.results.size(), 1U) << kept;
+  }
+}
+
+TEST_F(JournalTest, DoesNotTouchWhatIsNone) {
+  const std::string path = report_ + ".journal";
+  const auto expect_refused = [&] {
+    try {
+      const Journal journal(report_, sample_report({}));
+      FAIL() << "no error";
+    } catch (const ConfigError& error) {
+      EXPECT_EQ(error.code(), "E_OUTPUT");
+    }
+    EXPECT_FALSE(fs::exists(path + ".old"));
+  };
+  fs::create_directory(path);
+  expect_refused();
+  fs::remove(path);
+  std::ofstream(path) << "notes of mine\n";
+  expect_refused();
+  std::ofstream(path) << to_json(sample_report({sample_gemm(700)}));  // a report of that name
+  expect_refused();
+  EXPECT_TRUE(fs::file_size(path) > 0);
+}
+
+TEST_F(JournalTest, IsPutBackWhereTheNewOneCanNotBegin) {
+  {
+    Journal journal(report_, sample_report({}));
+    journal.append(sample_gemm(700));
+  }
+  // The write of the new one's header fails as on a full disk.
+  struct rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, SIG_IGN);
+  const struct rlimit none = {1, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &none), 0);
+  EXPECT_THROW(Journal(report_, sample_report({})), Error);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_EQ(read_journal(report_ + ".journal").report.results.size(), 1U);
+  EXPECT_FALSE(fs::exists(report_ + ".journal.old"));
 }
 
 TEST_F(JournalTest, OfALiveRunIsNotTakenAway) {
