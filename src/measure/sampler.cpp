@@ -20,9 +20,10 @@
 namespace gpubench {
 namespace {
 
-// Warm-up is over when this many windows in a row agree.
+// Warm-up is over when this many windows in a row agree: more than a second, since the control of a
+// power limit swings with about that period, with level stretches in it.
 constexpr double kWindowS = 0.15;
-constexpr std::size_t kFlatWindows = 3;
+constexpr std::size_t kFlatWindows = 7;
 constexpr double kFlatWithin = 0.005;
 
 constexpr double kProgressEveryS = 0.2;

@@ -55,9 +55,10 @@ TEST_F(Tuning, FirstStandsUnlessAnotherIsOnePercentFaster) {
   EXPECT_EQ(chosen({takes(1.015e-3), takes(1e-3)}), 1u);
 }
 
-TEST_F(Tuning, JudgesCloseCandidatesByWhatEachDoesAlone) {
+TEST_F(Tuning, JudgesCandidatesByWhatEachDoesAlone) {
   EXPECT_EQ(chosen({takes(1.02e-3), tires(1e-3, 1.1e-3)}), 0u);
   EXPECT_EQ(chosen({tires(1e-3, 1.1e-3), takes(1.02e-3)}), 1u);
+  EXPECT_EQ(chosen({tires(1e-3, 1.15e-3), takes(1.1e-3)}), 1u);  // far slower in turn
 }
 
 TEST_F(Tuning, OnlyTheFirstFinalistsMeetAgain) {

@@ -14,10 +14,10 @@ namespace gpubench {
 using Candidate = std::function<void(Stream& stream, std::size_t iteration)>;
 
 /// Index of the fastest candidate: under load, rounds of a few milliseconds each, A B C A B C, so
-/// that clocks and temperature treat all alike; then those within 4 % of the best (`finalists` at
-/// most) and candidate 0, the library's own choice, each alone, at the clock that the power limit
-/// leaves it. Candidate 0 stands unless another is 1 % faster. A candidate that throws an Error is
-/// out. Throws Unsupported when all do.
+/// that clocks and temperature treat all alike; then the fastest of those within 15 % (`finalists`
+/// at most) and candidate 0, the library's own choice, each alone, at the clock that the power
+/// limit leaves it, for 1.2 s. Candidate 0 stands unless another is 1 % faster. A candidate that
+/// throws an Error is out. Throws Unsupported when all do.
 std::size_t fastest(Context& context, const std::vector<Candidate>& candidates,
                     std::size_t finalists = 3);
 

@@ -29,7 +29,7 @@ namespace fe = cudnn_frontend;
 using TensorPtr = std::shared_ptr<fe::graph::Tensor_attributes>;
 
 constexpr std::size_t kCandidates = 12;
-/// Several plans of a dozen are variants of one kernel: more than the usual three, so that another
+/// Several plans of a dozen are variants of one kernel: more than the usual number, so that another
 /// tile that draws less power is among them.
 constexpr std::size_t kFinalists = 6;
 /// Output elements by which plans are compared before they are timed: of the first images.
