@@ -14,7 +14,7 @@ QUEUE_AHEAD_S = 60e-3
 MOST_GRAPH_NODES = 16384
 SAMPLE_S = 1e-3
 WINDOW_S = 0.15
-FLAT_WINDOWS = 3
+FLAT_WINDOWS = 7  # as in src/measure/sampler.cpp
 FLAT_WITHIN = 0.005
 
 
@@ -114,7 +114,7 @@ def plan(torch, stream, job):
 
 
 def warm_up(samples, most_s):
-    """Load until three windows in a row agree; returns its seconds."""
+    """Load until FLAT_WINDOWS in a row agree; returns its seconds."""
     begin = time.monotonic()
     windows = collections.deque(maxlen=FLAT_WINDOWS)
     seconds, count = 0.0, 0

@@ -11,6 +11,7 @@
 #include "gpubench/error.h"
 #include "report/writer.h"
 #include "util/file.h"
+#include "util/text.h"
 
 namespace gpubench {
 namespace {
@@ -26,7 +27,7 @@ std::string default_path(const std::string& suite, const std::string& created) {
       name.begin(), name.end(),
       [](char c) { return c == '/' || c == '\x7f' || static_cast<unsigned char>(c) < ' '; }, '_');
   constexpr std::size_t kLongestName = 100;  // file systems end at 255 bytes, journals add to it
-  if (name.size() > kLongestName) name.resize(kLongestName);
+  if (name.size() > kLongestName) name = valid_utf8(name.substr(0, kLongestName));
   const std::string base = fmt::format("gpubench-{}-{}", name, stamp);
   const auto taken = [](const std::string& path) {
     std::error_code ignored;

@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <memory>
 #include <string_view>
 #include <system_error>
 
@@ -16,6 +15,7 @@
 #include "report/reader.h"
 #include "report/writer.h"
 #include "util/file.h"
+#include "util/file_descriptor.h"
 
 namespace gpubench {
 namespace {
@@ -89,21 +89,20 @@ Journal::Journal(const std::string& report_path, const Report& header)
   try {
     begin(report_path, header);
   } catch (...) {
-    // No destructor runs for a constructor that throws. The earlier run's journal is where whoever
-    // repeats this command looks for it.
+    // No destructor runs for a constructor that throws. The earlier run's journal goes back to
+    // where whoever repeats this command looks for it, unless another run has begun one there
+    // meanwhile: link() replaces nothing, rename() would.
     remove();
-    if (!kept_.empty()) std::rename(kept_.c_str(), path_.c_str());
+    if (!kept_.empty() && ::link(kept_.c_str(), path_.c_str()) == 0) ::unlink(kept_.c_str());
     throw;
   }
 }
 
 void Journal::make_way(const std::string& report_path) {
-  const int earlier = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (earlier < 0) return;
-  const std::unique_ptr<const int, void (*)(const int*)> closing(
-      &earlier, [](const int* file) { ::close(*file); });
-  if (!lock(earlier)) refuse_second_run(report_path);
-  switch (found_at(earlier, path_)) {
+  const FileDescriptor earlier(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!earlier.valid()) return;
+  if (!lock(earlier.get())) refuse_second_run(report_path);
+  switch (found_at(earlier.get(), path_)) {
     case Found::nothing_recorded:
       if (::unlink(path_.c_str()) != 0) fail(path_, errno);
       return;

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "gpubench/error.h"
+#include "util/file_descriptor.h"
 
 namespace gpubench {
 namespace {
@@ -23,23 +24,6 @@ namespace {
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 
 std::string errno_text(int code) { return std::generic_category().message(code); }
-
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  ~FileDescriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-  bool valid() const { return fd_ >= 0; }
-  /// Network file systems report a failed write only here.
-  int close() { return ::close(std::exchange(fd_, -1)); }
-
- private:
-  int fd_;
-};
 
 /// Removes the temporary file unless it was renamed.
 class TemporaryFile {

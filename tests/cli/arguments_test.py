@@ -34,6 +34,11 @@ class Verbs(harness.CliTest):
         self.expect(USAGE, "run", *SMALL_GEMM, "--dry-run", "--device", "cpu", "--catalogue", "none.json",
                     stderr=("none.json",))
 
+    def test_dry_run_refuses_what_a_run_does(self):
+        for more in ((), ("--dry-run",)):
+            self.expect(USAGE, "run", *SMALL_GEMM, "at_once=1", "--device", "cpu", *more,
+                        stderr=("needs several devices",))
+
     def test_list_holds_every_workload_file_and_suite(self):
         lines = self.expect(FINE, "list").stdout.splitlines()
         listed = {line.split()[0] for line in lines if line.startswith("  ")}

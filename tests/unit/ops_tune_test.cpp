@@ -26,8 +26,8 @@ class Tuning : public testing::Test {
       clock.now_s += ++in_a_row > 20 ? later : at_first;
     };
   }
-  std::size_t chosen(const std::vector<Candidate>& candidates, std::size_t finalists = 3) {
-    return fastest(context, candidates, finalists);
+  std::size_t chosen(const std::vector<Candidate>& candidates, const Finals& finals = {}) {
+    return fastest(context, candidates, finals);
   }
 
   Clock clock;
@@ -55,18 +55,20 @@ TEST_F(Tuning, FirstStandsUnlessAnotherIsOnePercentFaster) {
   EXPECT_EQ(chosen({takes(1.015e-3), takes(1e-3)}), 1u);
 }
 
-TEST_F(Tuning, JudgesCandidatesByWhatEachDoesAlone) {
+TEST_F(Tuning, JudgesCloseCandidatesByWhatEachDoesAlone) {
   EXPECT_EQ(chosen({takes(1.02e-3), tires(1e-3, 1.1e-3)}), 0u);
   EXPECT_EQ(chosen({tires(1e-3, 1.1e-3), takes(1.02e-3)}), 1u);
-  EXPECT_EQ(chosen({tires(1e-3, 1.15e-3), takes(1.1e-3)}), 1u);  // far slower in turn
+  const std::vector<Candidate> far_slower_in_turn{tires(1e-3, 1.15e-3), takes(1.1e-3)};
+  EXPECT_EQ(chosen(far_slower_in_turn), 0u);
+  EXPECT_EQ(chosen(far_slower_in_turn, {.within = 1.15}), 1u);
 }
 
 TEST_F(Tuning, OnlyTheFirstFinalistsMeetAgain) {
   // The last is the fastest alone, but three others are faster in turn.
   const std::vector<Candidate> candidates{takes(1.2e-3), tires(1e-3, 1.1e-3), tires(1e-3, 1.1e-3),
                                           tires(1e-3, 1.1e-3), takes(1.03e-3)};
-  EXPECT_EQ(chosen(candidates, 4), 4u);
-  EXPECT_NE(chosen(candidates, 3), 4u);
+  EXPECT_EQ(chosen(candidates, {.most = 4}), 4u);
+  EXPECT_NE(chosen(candidates, {.most = 3}), 4u);
 }
 
 TEST_F(Tuning, SlicesBeforeTheLoadIsSteadyDoNotCount) {

@@ -18,12 +18,7 @@ constexpr double kHopeless = 1.15;  // slower than the best by this after a roun
 // Until a card has reached its power limit every slice runs at another clock, and the first
 // candidates would look faster than they are.
 constexpr double kLoadSeconds = 0.3;
-// In turn all run at one clock, so that what draws more power looks faster than it is alone: on an
-// H200 at its limit cuDNN's 128 x 128 tiles of TF32 are 9 % faster than its 256 x 128 in turn, and
-// 2 to 4 % slower alone. So the fastest, and the library's own choice, meet again, each alone: over
-// a period of the power limit's control (0.97 s there), which swings by some percent.
-constexpr double kSettleSeconds = 0.25;
-constexpr double kFinalSeconds = 0.97;
+constexpr double kSettleSeconds = 0.15;  // of a final
 // Such finals are good to about this, and a choice that changes between runs is a nuisance.
 constexpr double kKeepFirstWithin = 1.01;
 constexpr std::size_t kMostIterations = 1000;
@@ -88,22 +83,26 @@ void time_in_turn(Context& context, const std::vector<Candidate>& candidates,
 }
 
 /// Leaves those that may be the fastest alone.
-void keep_finalists(std::vector<Entry>& entries, std::size_t most) {
+void keep_finalists(std::vector<Entry>& entries, const Finals& finals) {
+  const double best = middle(entries.front().seconds);
   std::size_t place = 0;
-  std::erase_if(entries, [&](const Entry& entry) { return place++ >= most && entry.index != 0; });
+  std::erase_if(entries, [&](const Entry& entry) {
+    const bool close = place++ < finals.most && middle(entry.seconds) <= finals.within * best;
+    return !close && entry.index != 0;
+  });
 }
 
 /// Seconds per iteration once the clock has settled under this candidate's load.
 double settled_seconds(Context& context, const Candidate& candidate, double iteration_s,
-                       std::size_t& next_iteration) {
+                       double seconds, std::size_t& next_iteration) {
   time_slice(context, candidate, iterations_of(kSettleSeconds, iteration_s), next_iteration);
-  return time_slice(context, candidate, iterations_of(kFinalSeconds, iteration_s), next_iteration);
+  return time_slice(context, candidate, iterations_of(seconds, iteration_s), next_iteration);
 }
 
 }  // namespace
 
 std::size_t fastest(Context& context, const std::vector<Candidate>& candidates,
-                    std::size_t finalists) {
+                    const Finals& finals) {
   std::vector<Entry> entries;
   std::size_t next_iteration = 0;
   std::optional<Error> refused;
@@ -126,11 +125,12 @@ std::size_t fastest(Context& context, const std::vector<Candidate>& candidates,
   }
   if (entries.size() == 1) return entries.front().index;
   time_in_turn(context, candidates, entries, next_iteration);
-  keep_finalists(entries, finalists);
+  keep_finalists(entries, finals);
   if (entries.size() == 1) return entries.front().index;
   for (Entry& entry : entries) {
     const double in_turn = middle(entry.seconds);
-    entry.seconds = {settled_seconds(context, candidates[entry.index], in_turn, next_iteration)};
+    entry.seconds = {
+        settled_seconds(context, candidates[entry.index], in_turn, finals.seconds, next_iteration)};
   }
   const Entry& best = fastest_of(entries);
   const auto first = std::find_if(entries.begin(), entries.end(),

@@ -13,12 +13,19 @@ namespace gpubench {
 /// Enqueues one iteration; `iteration` picks the buffer set.
 using Candidate = std::function<void(Stream& stream, std::size_t iteration)>;
 
+/// In turn all candidates run at one clock, which favours what draws more power. So those that are
+/// close meet again, each alone, at the clock that the power limit leaves it.
+struct Finals {
+  std::size_t most = 3;  ///< the fastest in turn; candidate 0 comes on top
+  double within = 1.04;  ///< of the best's time
+  double seconds = 0.6;  ///< for each, once it has run for 0.15 s
+};
+
 /// Index of the fastest candidate: under load, rounds of a few milliseconds each, A B C A B C, so
-/// that clocks and temperature treat all alike; then the fastest of those within 15 % (`finalists`
-/// at most) and candidate 0, the library's own choice, each alone, at the clock that the power
-/// limit leaves it, for 1.2 s. Candidate 0 stands unless another is 1 % faster. A candidate that
-/// throws an Error is out. Throws Unsupported when all do.
+/// that clocks and temperature treat all alike; then the finals, with candidate 0, the library's
+/// own choice. That stands unless another is 1 % faster. A candidate that throws an Error is out.
+/// Throws Unsupported when all do.
 std::size_t fastest(Context& context, const std::vector<Candidate>& candidates,
-                    std::size_t finalists = 3);
+                    const Finals& finals = {});
 
 }  // namespace gpubench
