@@ -23,6 +23,7 @@ namespace {
 /// How the writer begins a journal's header, in which no results are; a report begins with a line
 /// of its own.
 constexpr std::string_view kBegin = "{\"schema\":";
+constexpr std::string_view kUnfinished = "\"complete\":false";
 constexpr std::string_view kResults = "\"results\"";
 
 [[noreturn]] void fail(const std::string& path, int error) {
@@ -60,9 +61,11 @@ Found found_at(int file, const std::string& path) {
   if (status.st_size == 0) return Found::nothing_recorded;
   const std::string text = read_file(path);
   const std::size_t end = text.find('\n');
-  const std::string_view first = std::string_view(text).substr(0, end);
-  if (!is_journal_header(first)) return Found::something_else;
-  const bool more = end != std::string::npos && text.find('\n', end + 1) != std::string::npos;
+  if (end == std::string::npos) {  // a header may have been written in part
+    return text.starts_with(kBegin) ? Found::nothing_recorded : Found::something_else;
+  }
+  if (!is_journal_header(std::string_view(text).substr(0, end))) return Found::something_else;
+  const bool more = text.find('\n', end + 1) != std::string::npos;
   return more ? Found::finished_cases : Found::nothing_recorded;
 }
 
@@ -80,7 +83,8 @@ std::string free_name(const std::string& path) {
 }  // namespace
 
 bool is_journal_header(std::string_view line) {
-  return line.starts_with(kBegin) && line.find(kResults) == std::string_view::npos;
+  return line.starts_with(kBegin) && line.find(kUnfinished) != std::string_view::npos &&
+         line.find(kResults) == std::string_view::npos;
 }
 
 Journal::Journal(const std::string& report_path, const Report& header)

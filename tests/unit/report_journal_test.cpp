@@ -89,6 +89,12 @@ TEST_F(JournalTest, WithFinishedCasesIsNeverReplaced) {
   }
 }
 
+TEST_F(JournalTest, OfWhichOnlyAPartOfTheHeaderWasWrittenIsReplaced) {
+  std::ofstream(report_ + ".journal") << header_line(sample_report({})).substr(0, 40);
+  const Journal journal(report_, sample_report({}));
+  EXPECT_EQ(journal.kept(), "");
+}
+
 TEST_F(JournalTest, DoesNotTouchWhatIsNone) {
   const std::string path = report_ + ".journal";
   const auto expect_refused = [&] {
