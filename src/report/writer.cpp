@@ -284,6 +284,10 @@ std::string specs_to_json(std::span<const DeviceSpec> specs) {
 
 std::string result_line(const Result& result) { return dump(to_value(result)); }
 
-std::string header_line(const Report& report) { return dump(header_value(report)); }
+std::string header_line(const Report& report) {
+  Json header = header_value(report);
+  header["complete"] = false;
+  return dump(header);
+}
 
 }  // namespace gpubench

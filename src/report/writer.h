@@ -22,7 +22,8 @@ std::string specs_to_json(std::span<const DeviceSpec> specs);
 /// One result on one line, without the newline: a line of the journal.
 std::string result_line(const Result& result);
 
-/// The report without its results on one line, without the newline: the first line of the journal.
+/// The report without its results on one line, without the newline: the first line of the journal,
+/// so never `complete`.
 std::string header_line(const Report& report);
 
 }  // namespace gpubench
