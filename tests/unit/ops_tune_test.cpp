@@ -2,6 +2,7 @@
 // Which of a library's algorithms is taken, on a device whose time is scripted.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <stop_token>
 
 #include "gpubench/error.h"
@@ -80,6 +81,21 @@ TEST_F(Tuning, SlicesBeforeTheLoadIsSteadyDoNotCount) {
     };
   };
   EXPECT_EQ(chosen({under_load(1.1e-3), under_load(1e-3)}), 1u);
+}
+
+TEST_F(Tuning, ThePowerLimitTakingBackWhatWasDrawnDecidesNothing) {
+  for (int phase = 0; phase < 10; ++phase) {
+    const double begin = clock.now_s;
+    // For 0.3 s of each second everything is slower by a fifth.
+    const auto swinging = [&](double seconds) {
+      return [&, seconds](Stream&, std::size_t) {
+        const double at = clock.now_s - begin + 0.1 * phase;
+        clock.now_s += at - std::floor(at) < 0.3 ? 1.2 * seconds : seconds;
+      };
+    };
+    EXPECT_EQ(chosen({swinging(1.03e-3), swinging(1e-3)}), 1u) << phase;
+    EXPECT_EQ(chosen({swinging(1e-3), swinging(1.03e-3)}, {.seconds = 0.45}), 0u) << phase;
+  }
 }
 
 TEST_F(Tuning, EndsWhereItIsAskedTo) {

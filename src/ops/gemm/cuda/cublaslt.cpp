@@ -21,6 +21,8 @@ namespace gpubench {
 namespace {
 
 constexpr int kCandidates = 16;
+// On an H200 the small tiles draw more power: up to 11 % faster in turn than what is faster alone.
+constexpr Finals kFinals{.most = 2, .within = 1.12, .seconds = 0.4};
 constexpr std::int64_t kFp8Multiple = 16, kInt8Multiple = 4;
 
 cudaDataType_t cuda_type(Dtype dtype) {
@@ -221,7 +223,7 @@ void CublasLtPlan::tune(Context& context) {
       launch(stream, sets.set(iteration % sets.sets()), workspace.data(), candidate);
     });
   }
-  chosen_ = fastest(context, timed);
+  chosen_ = fastest(context, timed, kFinals);
 }
 
 void CublasLtPlan::launch(Stream& stream, std::span<void* const> operands, void* workspace,
