@@ -21,6 +21,7 @@ constexpr double kHopeless = 1.15;  // slower than the best by this after a roun
 constexpr double kLoadSeconds = 0.3;
 constexpr double kSettleSeconds = 0.15;  // of a final
 constexpr double kFinalSliceSeconds = 0.05;
+constexpr double kFinalRank = 0.2;
 // Such finals are good to about this, and a choice that changes between runs is a nuisance.
 constexpr double kKeepFirstWithin = 1.01;
 constexpr std::size_t kMostIterations = 1000;
@@ -100,7 +101,8 @@ void keep_finalists(std::vector<Entry>& entries, const Finals& finals) {
 
 /// Seconds per iteration once the clock has settled under this candidate's load. Each second the
 /// control of a power limit takes back what was drawn too much, for up to 0.3 s and 20 % of the
-/// clock, now in one candidate's final, now in another's: so the lower quartile of short slices.
+/// clock, now in one candidate's final, now in another's, and what comes after another load can be
+/// slow for half a second: so a low rank of short slices counts.
 double settled_seconds(Context& context, const Candidate& candidate, double iteration_s,
                        double seconds, std::size_t& next_iteration) {
   time_slice(context, candidate, iterations_of(kSettleSeconds, iteration_s), next_iteration);
@@ -109,7 +111,7 @@ double settled_seconds(Context& context, const Candidate& candidate, double iter
     slices.push_back(time_slice(context, candidate, iterations_of(kFinalSliceSeconds, iteration_s),
                                 next_iteration));
   }
-  return ranked(std::move(slices), 0.25);
+  return ranked(std::move(slices), kFinalRank);
 }
 
 }  // namespace
