@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Own matrix kernels: C[m][n] = epilogue(scale * A[m][k] B[k][n]), accumulated in FP32 (INT8: in
-// INT32). Launchers return at once; `stream` is a cudaStream_t. Pointers are on the device, matrices
-// without padding between rows, in the layouts of GemmProblem.
+// INT32). Launchers return at once; `stream` is a cudaStream_t. Pointers are on the device,
+// matrices without padding between rows, in the layouts of GemmProblem.
 #pragma once
 
 #include <cstddef>

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tensor cores of sm_90 (wgmma): operand types, descriptors of shared memory, and the fences
+// around asynchronous products. Between wgmma_fence() and wgmma_wait() nothing may touch the
+// accumulators, or ptxas gives up the overlap (C7510).
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/common/swizzle.cuh"
+#include "kernels/common/wgmma_issue.cuh"
+
+namespace gpubench {
+
+/// What wgmma() needs: the end of the instruction's name, and what follows the accumulate predicate
+/// (scales of A and B, then for 16-bit types whether A and B are transposed in shared memory).
+/// Every kind takes 32 bytes of k.
+template <bool kAKContiguous, bool kBKContiguous>
+struct HalfModifiers {
+  static constexpr char kModifiers[] = {',', ' ', '1',
+                                        ',', ' ', '1',
+                                        ',', ' ', kAKContiguous ? '0' : '1',
+                                        ',', ' ', kBKContiguous ? '0' : '1',
+                                        '\0'};
+};
+template <bool kAKContiguous, bool kBKContiguous>
+struct WgmmaBf16 : HalfModifiers<kAKContiguous, kBKContiguous> {
+  static constexpr char kTypes[] = "k16.f32.bf16.bf16";
+};
+template <bool kAKContiguous, bool kBKContiguous>
+struct WgmmaFp16 : HalfModifiers<kAKContiguous, kBKContiguous> {
+  static constexpr char kTypes[] = "k16.f32.f16.f16";
+};
+struct WgmmaTf32 {
+  static constexpr char kTypes[] = "k8.f32.tf32.tf32", kModifiers[] = ", 1, 1";
+};
+struct WgmmaE4m3 {
+  static constexpr char kTypes[] = "k32.f32.e4m3.e4m3", kModifiers[] = ", 1, 1";
+};
+struct WgmmaE5m2ByE4m3 {
+  static constexpr char kTypes[] = "k32.f32.e5m2.e4m3", kModifiers[] = ", 1, 1";
+};
+struct WgmmaInt8 {
+  static constexpr char kTypes[] = "k32.s32.s8.s8", kModifiers[] = "";
+};
+
+/// Descriptor of an operand with the 128-byte swizzle, at a multiple of 1024. Along its rows (k or,
+/// for transposed operands, m or n) `leading_bytes` lead from one 128-byte column of rows to the
+/// next, where wgmma reads more than one; `stride_bytes` from eight rows to the next eight.
+__device__ inline std::uint64_t wgmma_descriptor(std::uint32_t address, std::uint32_t leading_bytes,
+                                                 std::uint32_t stride_bytes) {
+  constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62;
+  return kSwizzle128 | (static_cast<std::uint64_t>(stride_bytes >> 4) << 32) |
+         (static_cast<std::uint64_t>(leading_bytes >> 4) << 16) |
+         static_cast<std::uint64_t>((address & 0x3ffffu) >> 4);
+}
+
+/// Before the first wgmma, and after the accumulators were touched by other instructions.
+__device__ inline void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+
+__device__ inline void wgmma_commit() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+/// All groups but the last `kPending` are done with their shared memory and their accumulators.
+template <int kPending>
+__device__ void wgmma_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
+}
+
+/// The compiler sees no tie between a wait and the accumulators: this keeps what it does with them
+/// on the side of the wait where it was written.
+template <int kWords>
+__device__ void wgmma_pin(std::uint32_t (&accumulators)[kWords]) {
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) asm volatile("" : "+r"(accumulators[i])::"memory");
+}
+
+}  // namespace gpubench
