@@ -92,6 +92,8 @@ double estimate(const GemmArguments& arguments, const Kernel& kernel, const Choi
   // wgmma takes two clocks per column of B for 64 rows and a stage's depth. Narrow ones wait for
   // shared memory, and one warpgroup alone leaves gaps.
   double tensor = kernel.tile_m / 64.0 * kernel.tile_n * 2;
+  // The largest tiles read shared memory least per product, which is clocks and power.
+  if (kernel.tile_m * kernel.tile_n < 128 * 256) tensor *= 1.04;
   if (kernel.tile_n == 64) tensor *= 1.5;
   if (kernel.threads == 256) tensor *= 1.2;
   if (arguments.promote) tensor *= 1.1;
