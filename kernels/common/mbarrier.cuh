@@ -29,13 +29,14 @@ __device__ inline void mbarrier_expect(std::uint32_t barrier, std::uint32_t byte
                : "memory");
 }
 
-/// One arrival at the barrier at the same place in block `rank` of the cluster.
+/// One arrival at the barrier at the same place in block `rank` of the cluster. For what was read:
+/// it orders no writes for other blocks, which would take a fence of the whole GPU each time.
 __device__ inline void mbarrier_arrive(std::uint32_t barrier, std::uint32_t rank) {
   asm volatile(
       "{\n"
       ".reg .b32 remote;\n"
       "mapa.shared::cluster.u32 remote, %0, %1;\n"
-      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n"
+      "mbarrier.arrive.shared::cluster.b64 _, [remote];\n"
       "}\n" ::"r"(barrier),
       "r"(rank)
       : "memory");

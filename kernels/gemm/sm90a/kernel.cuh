@@ -32,7 +32,7 @@ __device__ void consume(const Params& p, const Shared<S>& shared, int consumer, 
   Sums<S> sums;
   for (int index = first; index < items; index += step) {
     const Item item = item_at<S>(p, index, rank);
-    const float2 bias = fetch_bias<S>(p, item.column, thread);
+    const auto bias = fetch_bias<S>(p, item.column, thread);
     if constexpr (S::kPromote) {
       multiply_promoted<S>(sums, shared, consumer, item.end - item.begin, cluster_size, stage);
     } else {

@@ -8,26 +8,38 @@
 
 namespace gpubench::sm90a {
 
-/// Loads part `part` of `parts` of an operand's tile, to all blocks of `blocks` if it is in parts.
-template <int kRows, int kDepth, bool kKContiguous>
-__device__ void load_operand(std::uint32_t to, const CUtensorMap* map, int row, int k, int part,
-                             int parts, std::uint16_t blocks, std::uint32_t barrier) {
+/// What a block loads of an operand's tile: rows `first` to `end` (multiples of 64 where k isn't
+/// contiguous), for all blocks of `blocks` if they are more than one.
+struct Part {
+  int first, end;
+  std::uint16_t blocks;
+  bool multicast;
+};
+
+template <int kRows>
+__device__ Part part_of(int index, int parts, std::uint32_t blocks) {
+  const int rows = kRows / parts;
+  return {index * rows, (index + 1) * rows, static_cast<std::uint16_t>(blocks), parts > 1};
+}
+
+template <int kDepth, bool kKContiguous>
+__device__ void load_part(std::uint32_t to, const CUtensorMap* map, int row, int k,
+                          const Part& part, std::uint32_t barrier) {
   const auto load = [&](std::uint32_t offset, int column_at, int row_at) {
-    if (parts > 1) {
-      tma_load_multicast(to + offset, map, column_at, row_at, barrier, blocks);
+    if (part.multicast) {
+      tma_load_multicast(to + offset, map, column_at, row_at, barrier, part.blocks);
     } else {
       tma_load(to + offset, map, column_at, row_at, barrier);
     }
   };
   if constexpr (kKContiguous) {
-    const int first = part * (kRows / parts);
-    load(static_cast<std::uint32_t>(first * kSwizzleRowBytes), k, row + first);
+    load(static_cast<std::uint32_t>(part.first * kSwizzleRowBytes), k, row + part.first);
   } else {
-    constexpr int kColumns = kRows / kStoreRows;  // of 64 m or n
-    const int each = kColumns / parts;
-    for (int column = part * each; column < (part + 1) * each; ++column) {
-      load(static_cast<std::uint32_t>(column * kDepth * kSwizzleRowBytes),
-           row + column * kStoreRows, k);
+    // Columns of 64 m or n, `kDepth` rows of 128 bytes each.
+#pragma unroll 1
+    for (int first = part.first; first < part.end; first += kStoreRows) {
+      load(static_cast<std::uint32_t>(first / kStoreRows * kDepth * kSwizzleRowBytes), row + first,
+           k);
     }
   }
 }
@@ -54,6 +66,8 @@ __device__ void produce(const Params& p, const Shared<S>& shared, std::uint32_t 
   std::uint32_t a_blocks = 0, b_blocks = 0;
   for (int i = 0; i < p.cluster_n; ++i) a_blocks |= 1u << (rank_m + p.cluster_m * i);
   for (int i = 0; i < p.cluster_m; ++i) b_blocks |= 1u << (i + p.cluster_m * rank_n);
+  const Part a_part = part_of<S::kTileM>(rank_n, p.cluster_n, a_blocks);
+  const Part b_part = part_of<S::kTileN>(rank_m, p.cluster_m, b_blocks);
   PipelineStage<S::kStages> stage;
   for (int index = first; index < items; index += step) {
     const Item item = item_at<S>(p, index, rank);
@@ -62,12 +76,10 @@ __device__ void produce(const Params& p, const Shared<S>& shared, std::uint32_t 
       mbarrier_wait(shared.empty(stage.index), stage.parity ^ 1);
       const std::uint32_t full = shared.full(stage.index);
       mbarrier_expect(full, S::kStageBytes);
-      load_operand<S::kTileM, S::kDepth, S::kAKContiguous>(
-          shared.a(stage.index), &p.a, item.row, block * S::kDepth, rank_n, p.cluster_n,
-          static_cast<std::uint16_t>(a_blocks), full);
-      load_operand<S::kTileN, S::kDepth, S::kBKContiguous>(
-          shared.b(stage.index), &p.b, item.column, block * S::kDepth, rank_m, p.cluster_m,
-          static_cast<std::uint16_t>(b_blocks), full);
+      load_part<S::kDepth, S::kAKContiguous>(shared.a(stage.index), &p.a, item.row,
+                                             block * S::kDepth, a_part, full);
+      load_part<S::kDepth, S::kBKContiguous>(shared.b(stage.index), &p.b, item.column,
+                                             block * S::kDepth, b_part, full);
       stage.advance();
     }
   }

@@ -119,7 +119,7 @@ __device__ void finish_step(const Params& p, const StorePlace& place, int step,
 template <class Out, class Function>
 __device__ void for_each_element(const Params& p, const StorePlace& place, Function&& function) {
   constexpr int kColumns = kSwizzleRowBytes / static_cast<int>(sizeof(Out));
-#pragma unroll 4
+#pragma unroll 1
   for (int i = place.thread; i < kStoreRows * kColumns; i += kWarpgroupThreads) {
     const int row = i / kColumns, column = i % kColumns;
     if (place.row + row < p.m && place.column + column < p.n) {
@@ -214,24 +214,34 @@ __device__ void store_partial(const Params& p, const StorePlace& place, int spli
   }
 }
 
-/// This thread's two columns of the tile's bias, before the product, so that nothing waits for it.
+template <class Out>
+struct BiasPair {
+  Out x, y;
+};
+
+/// This thread's two columns of the tile's bias, before the product. Not converted there, so that
+/// nothing waits for them.
 template <class S>
-__device__ float2 fetch_bias(const Params& p, int tile_column, int thread) {
-  if (p.splits > 1 || !has_bias(p.epilogue) || 2 * thread >= S::kTileN) return make_float2(0, 0);
-  const auto* bias = static_cast<const typename S::Out*>(p.bias);
+__device__ BiasPair<typename S::Out> fetch_bias(const Params& p, int tile_column, int thread) {
+  using Out = typename S::Out;
+  BiasPair<Out> pair{};
+  if (p.splits > 1 || !has_bias(p.epilogue) || 2 * thread >= S::kTileN) return pair;
+  const auto* bias = static_cast<const Out*>(p.bias);
   const int column = tile_column + 2 * thread;
-  const auto at = [&](int i) { return i < p.n ? static_cast<float>(bias[i]) : 0.f; };
-  return make_float2(at(column), at(column + 1));
+  if (column < p.n) pair.x = bias[column];
+  if (column + 1 < p.n) pair.y = bias[column + 1];
+  return pair;
 }
 
 /// After the product: to where the consumer's other threads find it behind store_box()'s barrier.
 template <class S>
 __device__ void share_bias(const Params& p, const Shared<S>& shared, const StorePlace& place,
-                           float2 bias) {
+                           const BiasPair<typename S::Out>& bias) {
   if (!has_bias(p.epilogue) || 2 * place.thread >= S::kTileN) return;
   store_shared_pair(
       shared.bias(place.consumer) + static_cast<std::uint32_t>(place.thread) * sizeof(float2),
-      make_uint2(__float_as_uint(bias.x), __float_as_uint(bias.y)));
+      make_uint2(__float_as_uint(static_cast<float>(bias.x)),
+                 __float_as_uint(static_cast<float>(bias.y))));
 }
 
 }  // namespace gpubench::sm90a
