@@ -30,6 +30,22 @@ __device__ inline void named_barrier(int barrier, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
+/// Arrives at a named barrier that others wait at, without waiting.
+__device__ inline void named_barrier_arrive(int barrier, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
+/// Programmatic dependent launch: a kernel launched with it may begin before the one before it in
+/// the stream has ended, and touches no global memory before this returns, which is when that one
+/// has ended.
+__device__ inline void wait_for_previous_kernel() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+/// The next kernel's blocks may come as soon as there is room.
+__device__ inline void let_next_kernel_begin() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
 __device__ inline std::uint32_t cluster_rank() {
   std::uint32_t rank;
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));

@@ -54,13 +54,16 @@ class OwnGemmOnGpu : public ::testing::Test {
   static void check(OwnProduct& product, const std::vector<GemmConfig>& configs) {
     const std::vector<double> sums = product.sums(), wanted = product.finished(sums);
     const bool aux = product.arguments.epilogue == GemmEpilogue::bias_gelu_aux;
+    const bool every = aux || product.arguments.epilogue == GemmEpilogue::none;
     for (const GemmConfig& config : configs) {
+      // A stagger changes nothing in the epilogue: with two of them it is seen enough.
+      if (!every && config.name.find("stagger") != std::string::npos) continue;
       const std::string what = describe(product.arguments) + ", " + config.name;
       product.run(config);
       EXPECT_LE(OwnProduct::error(product.c.values(), wanted), product.tolerance()) << what;
       EXPECT_TRUE(product.c.guards_hold()) << what;
-      EXPECT_TRUE(product.aux.guards_hold()) << what;
       if (aux) {
+        EXPECT_TRUE(product.aux.guards_hold()) << what;
         EXPECT_LE(OwnProduct::error(product.aux.values(), sums), product.tolerance()) << what;
       }
       if (::testing::Test::HasFailure()) return;  // one is enough to read
@@ -122,7 +125,7 @@ TEST_F(OwnGemmOnGpu, UnalignedPointersAreRight) {
 
 /// A race shows as bits that change, and a split k adds its parts in order.
 TEST_F(OwnGemmOnGpu, EveryConfigurationGivesTheSameBitsAgain) {
-  constexpr int kTimes = 20;
+  constexpr int kTimes = 3, kInARow = 20;
   for_each_kind({776, 1040, 2064}, [&](const GemmArguments& arguments) {
     const bool chosen = arguments.epilogue == GemmEpilogue::bias_gelu_aux ||
                         arguments.epilogue == GemmEpilogue::bias_residual ||
@@ -133,7 +136,7 @@ TEST_F(OwnGemmOnGpu, EveryConfigurationGivesTheSameBitsAgain) {
       product.run(config);
       const std::vector<std::uint8_t> once = product.c.raw();
       for (int i = 0; i < kTimes; ++i) {
-        product.run(config);
+        product.run(config, kInARow);
         ASSERT_EQ(product.c.raw(), once) << describe(product.arguments) << ", " << config.name;
       }
     }

@@ -12,14 +12,15 @@ namespace gpubench::sm90a {
 
 /// A kernel of the table and how it is launched; packed into GemmConfig::index.
 struct Choice {
-  int kernel = 0;
+  int kernel = 0;  ///< below 16
   int cluster_m = 1, cluster_n = 1;
+  int stagger = 0;
   int splits = 1;
   int index() const {
-    return kernel + (cluster_m == 2 ? 16 : 0) + (cluster_n == 2 ? 32 : 0) + splits * 64;
+    return kernel | (cluster_m - 1) << 4 | (cluster_n - 1) << 5 | stagger << 6 | splits << 8;
   }
   static Choice of(int index) {
-    return {index % 16, (index & 16) != 0 ? 2 : 1, (index & 32) != 0 ? 2 : 1, index / 64};
+    return {index & 15, 1 + (index >> 4 & 1), 1 + (index >> 5 & 1), index >> 6 & 3, index >> 8};
   }
 };
 

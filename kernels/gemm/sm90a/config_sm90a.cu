@@ -107,8 +107,10 @@ double estimate(const GemmArguments& arguments, const Kernel& kernel, const Choi
   const double waves = static_cast<double>(blocks_of(rows * columns * choice.splits, clusters));
   const double stages = static_cast<double>(arguments.k) / depth / choice.splits;
   const double elements = 1.0 * kernel.tile_m * kernel.tile_n;
-  double clocks =
-      waves * (std::max(stages, 1.0) * stage + kTileClocks + elements / kElementsPerClock);
+  // A stagger of one hides part of the epilogue; one of two leaves the producer little lead.
+  const double shown = choice.stagger == 1 ? 0.5 : choice.stagger == 2 ? 0.6 : 1;
+  double clocks = waves * (std::max(stages, 1.0) * stage +
+                           shown * (kTileClocks + elements / kElementsPerClock));
   if (choice.splits > 1) {
     const double bytes =
         8.0 * static_cast<double>(arguments.m) * static_cast<double>(arguments.n) * choice.splits;
@@ -141,16 +143,21 @@ std::vector<int> splits_of(const GemmArguments& arguments, const Kernel& kernel,
 /// Each neighbour loads half of the operand that they share: whole columns of 64 m or n.
 std::vector<Choice> choices_of(const GemmArguments& arguments, const Kernel& kernel, int index,
                                int multiprocessors) {
-  constexpr int kSmallestShared = 128;
+  constexpr int kSmallestShared = 128, kMostStagger = 2;
   std::vector<Choice> choices;
+  const auto add = [&](int cluster_m, int cluster_n, int splits) {
+    Choice choice{index, cluster_m, cluster_n, 0, splits};
+    choices.push_back(choice);
+    // Of no use to one consumer, to promotion, which alternates by itself, and without an epilogue.
+    if (kernel.threads == 256 || arguments.promote || splits > 1) return;
+    for (choice.stagger = 1; choice.stagger <= kMostStagger; ++choice.stagger) {
+      choices.push_back(choice);
+    }
+  };
   for (const int splits : splits_of(arguments, kernel, multiprocessors)) {
-    choices.push_back({index, 1, 1, splits});
-    if (kernel.tile_n >= kSmallestShared && arguments.m > kernel.tile_m) {
-      choices.push_back({index, 2, 1, splits});
-    }
-    if (kernel.tile_m >= kSmallestShared && arguments.n > kernel.tile_n) {
-      choices.push_back({index, 1, 2, splits});
-    }
+    add(1, 1, splits);
+    if (kernel.tile_n >= kSmallestShared && arguments.m > kernel.tile_m) add(2, 1, splits);
+    if (kernel.tile_m >= kSmallestShared && arguments.n > kernel.tile_n) add(1, 2, splits);
   }
   return choices;
 }
@@ -160,6 +167,7 @@ std::string name_of(const GemmArguments& arguments, const Kernel& kernel, const 
                      std::to_string(kStageDepthBytes / element_bytes(arguments.type)) + ", " +
                      std::to_string(kernel.stages) + " stages, cluster " +
                      std::to_string(choice.cluster_m) + "x" + std::to_string(choice.cluster_n);
+  if (choice.stagger > 0) name += ", stagger " + std::to_string(choice.stagger);
   if (choice.splits > 1) name += ", k in " + std::to_string(choice.splits) + " parts";
   if (arguments.promote) name += ", promoted";
   return name;

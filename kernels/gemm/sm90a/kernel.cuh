@@ -33,10 +33,14 @@ __device__ void consume(const Params& p, const Shared<S>& shared, int consumer, 
   for (int index = first; index < items; index += step) {
     const Item item = item_at<S>(p, index, rank);
     const auto bias = fetch_bias<S>(p, item.column, thread);
+    const int blocks = item.end - item.begin;
     if constexpr (S::kPromote) {
-      multiply_promoted<S>(sums, shared, consumer, item.end - item.begin, cluster_size, stage);
+      multiply_promoted<S>(sums, shared, consumer, blocks, cluster_size, stage);
     } else {
-      multiply<S>(sums, shared, consumer, item.end - item.begin, cluster_size, stage);
+      const bool staggers = S::kConsumers == 2 && p.stagger > 0 && index == first;
+      if (staggers && consumer == 1) named_barrier(kStaggerBarrier, 2 * kWarpgroupThreads);
+      const int signal_after = staggers && consumer == 0 ? min(p.stagger, blocks) : 0;
+      multiply<S>(sums, shared, consumer, blocks, cluster_size, signal_after, stage);
     }
     share_bias<S>(p, shared, place, bias);
 #pragma unroll
@@ -90,6 +94,8 @@ __global__ void __launch_bounds__(S::kThreads, 1)
   } else {
     __syncthreads();
   }
+  wait_for_previous_kernel();
+  let_next_kernel_begin();
   const int first = static_cast<int>(blockIdx.x) / cluster_size;
   const int step = static_cast<int>(gridDim.x) / cluster_size;
   const int items = p.order.tiles() * p.splits;

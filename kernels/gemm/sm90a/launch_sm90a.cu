@@ -110,6 +110,7 @@ Params params_of(void* stream, const GemmArguments& arguments, const Kernel& ker
   params.order = {clusters(arguments.m, kernel.tile_m, choice.cluster_m),
                   clusters(arguments.n, kernel.tile_n, choice.cluster_n),
                   std::max(1, kBandRows / (kernel.tile_m * choice.cluster_m))};
+  params.stagger = choice.stagger;
   params.scale = arguments.scale;
   params.epilogue = arguments.epilogue;
   // The short form's error is small beside the root mean square of many results, not beside a few
@@ -136,11 +137,13 @@ void launch(void* stream, const Kernel& kernel, const Choice& choice, Params& pa
   config.blockDim = dim3(static_cast<unsigned>(kernel.threads));
   config.dynamicSmemBytes = kernel.shared_bytes;
   config.stream = native_stream(stream);
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
-  config.attrs = &attribute;
-  config.numAttrs = cluster > 1 ? 1 : 0;
+  cudaLaunchAttribute attributes[2]{};
+  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[0].val.programmaticStreamSerializationAllowed = 1;
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
+  config.attrs = attributes;
+  config.numAttrs = cluster > 1 ? 2 : 1;
   void* parameters[] = {&params};
   check_runtime(cudaLaunchKernelExC(&config, kernel.function, parameters),
                 "launch of gemm_sm90a_kernel");

@@ -112,6 +112,9 @@ __device__ void multiply_stage(std::uint32_t (&sums)[S::kWords], std::uint32_t a
   }
 }
 
+/// Of all named barriers, after those of the consumers (store.cuh).
+constexpr int kStaggerBarrier = 8;
+
 template <class S>
 using Sums = std::uint32_t[S::kProducts][S::kWords];
 
@@ -122,10 +125,11 @@ __device__ void release(const Shared<S>& shared, int stage, int cluster_size) {
   if (lane < cluster_size) mbarrier_arrive(shared.empty(stage), static_cast<std::uint32_t>(lane));
 }
 
-/// One stage's products are in flight while the next stage is waited for.
+/// One stage's products are in flight while the next stage is waited for. After `signal_after`
+/// stages the other consumer may begin; 0: nobody waits.
 template <class S>
 __device__ void multiply(Sums<S>& sums, const Shared<S>& shared, int consumer, int blocks,
-                         int cluster_size, PipelineStage<S::kStages>& stage) {
+                         int cluster_size, int signal_after, PipelineStage<S::kStages>& stage) {
   const std::uint32_t a_offset =
       static_cast<std::uint32_t>(consumer * S::kProducts * S::kColumnBytes);
   int previous = 0;
@@ -138,6 +142,7 @@ __device__ void multiply(Sums<S>& sums, const Shared<S>& shared, int consumer, i
                         shared.b(stage.index), block > 0);
     }
     wgmma_commit();
+    if (block + 1 == signal_after) named_barrier_arrive(kStaggerBarrier, 2 * kWarpgroupThreads);
     wgmma_wait<1>();
     if (block > 0) release(shared, previous, cluster_size);
     previous = stage.index;

@@ -32,6 +32,7 @@ struct Params {
   int splits;                ///< parts of k, each at least one block
   int cluster_m, cluster_n;  ///< blocks of a cluster: neighbours that share B, that share A
   TileOrder order;           ///< of the clusters' tiles
+  int stagger;               ///< stages by which the first consumer is ahead of the second, 0 to 2
   float scale;
   GemmEpilogue epilogue;
   bool direct_store;  ///< rows of C don't begin at multiples of 16 bytes: no copy engine

@@ -9,6 +9,7 @@
 
 #include "kernels/common/convert.cuh"
 #include "kernels/common/launch.cuh"
+#include "kernels/common/warp_roles.cuh"
 #include "kernels/gemm/epilogue.cuh"
 #include "kernels/gemm/sm90a/params.h"
 
@@ -35,6 +36,8 @@ __device__ void finish_element(const Params& p, float sum, int column, std::int6
 
 template <class Out>
 __global__ void __launch_bounds__(kThreads) split_sum_kernel(const __grid_constant__ Params p) {
+  wait_for_previous_kernel();
+  let_next_kernel_begin();
   using Sum = std::conditional_t<std::is_same_v<Out, std::int32_t>, std::int32_t, float>;
   const std::int64_t quads_per_row = p.partial_pitch / kQuad, quads = quads_per_row * p.m;
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kThreads;
@@ -96,7 +99,16 @@ __global__ void __launch_bounds__(kThreads)
 void launch_split_sum(void* stream, const Params& params, GemmType type) {
   const auto launch = [&](auto kernel) {
     const auto quads = static_cast<std::uint64_t>(params.partial_pitch / kQuad * params.m);
-    kernel<<<grid_for(quads, kThreads), kThreads, 0, native_stream(stream)>>>(params);
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(grid_for(quads, kThreads));
+    config.blockDim = dim3(kThreads);
+    config.stream = native_stream(stream);
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    static_cast<void>(cudaLaunchKernelEx(&config, kernel, params));  // check_launch() sees failures
     check_launch("split_sum_kernel");
   };
   switch (type) {
