@@ -103,7 +103,10 @@ double estimate(const GemmArguments& arguments, const Kernel& kernel, const Choi
   const double stage = std::max(tensor, loaded / kL2Bytes);
   const auto rows = blocks_of(blocks_of(arguments.m, kernel.tile_m), choice.cluster_m);
   const auto columns = blocks_of(blocks_of(arguments.n, kernel.tile_n), choice.cluster_n);
-  const auto clusters = multiprocessors / (choice.cluster_m * choice.cluster_n);
+  // Four neighbours have to be of one GPC, whose multiprocessors are no multiple of four.
+  const int cluster = choice.cluster_m * choice.cluster_n;
+  const int clusters =
+      std::max(1, cluster == 4 ? (multiprocessors - 4) / 4 : multiprocessors / cluster);
   const double waves = static_cast<double>(blocks_of(rows * columns * choice.splits, clusters));
   const double stages = static_cast<double>(arguments.k) / depth / choice.splits;
   const double elements = 1.0 * kernel.tile_m * kernel.tile_n;
@@ -119,7 +122,9 @@ double estimate(const GemmArguments& arguments, const Kernel& kernel, const Choi
   // No product is faster than its operands come from memory.
   const double from_memory = (static_cast<double>(arguments.m) + static_cast<double>(arguments.n)) *
                              static_cast<double>(arguments.k) * element_bytes(arguments.type);
-  return std::max(clocks, from_memory / (kMemoryBytes * multiprocessors));
+  const double memory_clocks = from_memory / (kMemoryBytes * multiprocessors);
+  // Of ways that wait for memory alike, the one with the least else to do.
+  return std::max(clocks, memory_clocks) + 0.05 * std::min(clocks, memory_clocks);
 }
 
 std::vector<int> splits_of(const GemmArguments& arguments, const Kernel& kernel,
@@ -156,8 +161,11 @@ std::vector<Choice> choices_of(const GemmArguments& arguments, const Kernel& ker
   };
   for (const int splits : splits_of(arguments, kernel, multiprocessors)) {
     add(1, 1, splits);
-    if (kernel.tile_n >= kSmallestShared && arguments.m > kernel.tile_m) add(2, 1, splits);
-    if (kernel.tile_m >= kSmallestShared && arguments.n > kernel.tile_n) add(1, 2, splits);
+    const bool shares_b = kernel.tile_n >= kSmallestShared && arguments.m > kernel.tile_m;
+    const bool shares_a = kernel.tile_m >= kSmallestShared && arguments.n > kernel.tile_n;
+    if (shares_b) add(2, 1, splits);
+    if (shares_a) add(1, 2, splits);
+    if (shares_a && shares_b && splits == 1) add(2, 2, splits);
   }
   return choices;
 }

@@ -121,29 +121,42 @@ Params params_of(void* stream, const GemmArguments& arguments, const Kernel& ker
   return params;
 }
 
-void launch(void* stream, const Kernel& kernel, const Choice& choice, Params& params) {
-  int device = 0, multiprocessors = 0;
+/// Clusters that the device holds at once. Two neighbours fit wherever two multiprocessors are, of
+/// four a GPC may have some left over: then one that waits would double the time.
+int resident_clusters(const cudaLaunchConfig_t& config, const void* function, int cluster) {
+  int device = 0, count = 0;
+  if (cluster > 2) {
+    check_runtime(cudaOccupancyMaxActiveClusters(&count, function, &config),
+                  "cudaOccupancyMaxActiveClusters");
+    return std::max(1, count);
+  }
   check_runtime(cudaGetDevice(&device), "cudaGetDevice");
-  check_runtime(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
+  check_runtime(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device),
                 "cudaDeviceGetAttribute");
+  return std::max(1, count / cluster);
+}
+
+void launch(void* stream, const Kernel& kernel, const Choice& choice, Params& params) {
   check_runtime(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      static_cast<int>(kernel.shared_bytes)),
                 "cudaFuncSetAttribute");
   const int cluster = choice.cluster_m * choice.cluster_n;
-  const int clusters =
-      std::min(params.order.tiles() * choice.splits, std::max(1, multiprocessors / cluster));
+  cudaLaunchAttribute attributes[2]{};
+  attributes[0].id = cudaLaunchAttributeClusterDimension;
+  attributes[0].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
+  attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[1].val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(clusters * cluster));
+  config.gridDim = dim3(static_cast<unsigned>(cluster));
   config.blockDim = dim3(static_cast<unsigned>(kernel.threads));
   config.dynamicSmemBytes = kernel.shared_bytes;
   config.stream = native_stream(stream);
-  cudaLaunchAttribute attributes[2]{};
-  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[0].val.programmaticStreamSerializationAllowed = 1;
-  attributes[1].id = cudaLaunchAttributeClusterDimension;
-  attributes[1].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
   config.attrs = attributes;
-  config.numAttrs = cluster > 1 ? 2 : 1;
+  config.numAttrs = 1;
+  const int clusters = std::min(params.order.tiles() * choice.splits,
+                                resident_clusters(config, kernel.function, cluster));
+  config.gridDim = dim3(static_cast<unsigned>(clusters * cluster));
+  config.numAttrs = 2;
   void* parameters[] = {&params};
   check_runtime(cudaLaunchKernelExC(&config, kernel.function, parameters),
                 "launch of gemm_sm90a_kernel");
