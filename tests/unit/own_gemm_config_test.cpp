@@ -2,6 +2,8 @@
 // What our own GEMM kernels decide on the host: which configurations there are, and tile orders.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdlib>
 #include <set>
 #include <string>
 #include <utility>
