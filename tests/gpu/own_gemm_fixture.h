@@ -198,11 +198,14 @@ class OwnProduct {
 
   double tolerance() const { return gemm_tolerance(problem_); }
 
-  /// Largest |out - wanted| / (|wanted| + rms); infinite where that is no number.
-  static double error(const std::vector<double>& out, const std::vector<double>& wanted) {
+  /// Largest |out - wanted| / (|wanted| + rms); infinite where that is no number. The rms of a few
+  /// values that nearly cancel says nothing of what was added: then it is that of a product's sum.
+  double error(const std::vector<double>& out, const std::vector<double>& wanted) const {
+    constexpr std::size_t kFew = 64;
     double squares = 0, most = 0;
     for (const double value : wanted) squares += value * value;
-    const double rms = std::sqrt(squares / static_cast<double>(wanted.size()));
+    double rms = std::sqrt(squares / static_cast<double>(wanted.size()));
+    if (wanted.size() < kFew) rms = std::fmax(rms, std::sqrt(static_cast<double>(arguments.k)));
     for (std::size_t i = 0; i < out.size(); ++i) {
       const double off = std::fabs(out[i] - wanted[i]);
       const double relative = off == 0 ? 0 : off / (std::fabs(wanted[i]) + rms);

@@ -60,11 +60,11 @@ class OwnGemmOnGpu : public ::testing::Test {
       if (!every && config.name.find("stagger") != std::string::npos) continue;
       const std::string what = describe(product.arguments) + ", " + config.name;
       product.run(config);
-      EXPECT_LE(OwnProduct::error(product.c.values(), wanted), product.tolerance()) << what;
+      EXPECT_LE(product.error(product.c.values(), wanted), product.tolerance()) << what;
       EXPECT_TRUE(product.c.guards_hold()) << what;
       if (aux) {
         EXPECT_TRUE(product.aux.guards_hold()) << what;
-        EXPECT_LE(OwnProduct::error(product.aux.values(), sums), product.tolerance()) << what;
+        EXPECT_LE(product.error(product.aux.values(), sums), product.tolerance()) << what;
       }
       if (::testing::Test::HasFailure()) return;  // one is enough to read
     }
@@ -164,7 +164,7 @@ TEST_F(OwnGemmOnGpu, LaunchesInAGraphAreRight) {
     product.c.poison();
     for (int i = 0; i < 3; ++i) graph->launch(*gpu->stream);
     gpu->stream->synchronize();
-    EXPECT_LE(OwnProduct::error(product.c.values(), wanted), product.tolerance()) << config.name;
+    EXPECT_LE(product.error(product.c.values(), wanted), product.tolerance()) << config.name;
   }
 }
 
@@ -220,13 +220,13 @@ TEST_F(OwnGemmOnGpu, TheComparisonSeesOneWrongElement) {
   const std::vector<double> wanted = product.finished(product.sums());
   product.run(sm90a_configs(product.arguments).front());
   std::vector<double> out = product.c.values();
-  const double error = OwnProduct::error(out, wanted);
+  const double error = product.error(out, wanted);
   EXPECT_GT(error, 0);
   EXPECT_LE(error, product.tolerance());
   out[12345] += 1;
-  EXPECT_GT(OwnProduct::error(out, wanted), product.tolerance());
+  EXPECT_GT(product.error(out, wanted), product.tolerance());
   out[12345] = NAN;
-  EXPECT_GT(OwnProduct::error(out, wanted), product.tolerance());
+  EXPECT_GT(product.error(out, wanted), product.tolerance());
 }
 
 class OwnGemmJob : public OwnGemmOnGpu {

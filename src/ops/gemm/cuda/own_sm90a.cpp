@@ -71,7 +71,7 @@ Support own_sm90a_gemm_supports(const DeviceInfo& device, const GemmProblem& pro
     return Support::no("E_UNSUPPORTED_DTYPE",
                        fmt::format("the wgmma kernels have no {}", to_string(problem.dtype)));
   }
-  if (const Support support = gemm_support(problem); !support.ok) return support;
+  if (Support support = gemm_support(problem); !support.ok) return support;
   if (problem.batch > 1) {
     return Support::no("E_UNSUPPORTED_SHAPE", "the wgmma kernels take one product: batch=1");
   }
