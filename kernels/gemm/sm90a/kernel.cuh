@@ -2,19 +2,32 @@
 // A matrix product on Hopper's tensor cores, for a block per multiprocessor that stays (persistent)
 // and takes one tile of C after the other.
 //
-// Roles. Warpgroup 0: one thread asks the copy engine (TMA) for the stages of A and B, 128 bytes of
-// k deep, as far ahead as there are free ones. The consumers, two warpgroups for large tiles, take
-// half the tile's rows each: wgmma from shared memory into FP32 (INT32) registers, one stage in
-// flight while the next is waited for. The producer gives most of its registers to the consumers,
-// whose accumulators take 128 each at 128 x 256 and 256 x 128.
-// Barriers. full[stage] ends when the stage's bytes are there, empty[stage] when every warp of
+// Roles: one thread of warpgroup 0 asks the copy engine (TMA) for the stages of A and B, 128 bytes
+// of k deep, as far ahead as there are free ones. The consumers, two warpgroups for large tiles,
+// take half the tile's rows each: wgmma from shared memory into FP32 (INT32) registers, one stage
+// in flight while the next is waited for. The producer gives most of its registers to the
+// consumers, whose accumulators take 128 each at 128 x 256 and 256 x 128.
+//
+// Barriers: full[stage] ends when the stage's bytes are there, empty[stage] when every warp of
 // every consumer that reads what the stage's producer writes has done with it.
-// Clusters. Two neighbours share B (2x1) or A (1x2): each loads half of it for both, which takes a
-// quarter to a third off the L2's traffic.
-// Order. Bands of tile rows, back and forth (tile_order.h).
-// Epilogue. In registers, then in boxes of 64 rows by 128 bytes through two buffers of shared
-// memory to the copy engine, which stores them while the next tile is multiplied. Split k. Parts of
-// k are pieces of their own, whose sums go to a workspace; a second kernel adds them in order.
+//
+// Clusters: neighbours share B (2x1), A (1x2) or both (2x2): each loads a part for all of them,
+// which takes a third to a half off the L2's traffic at 128 x 256.
+//
+// Order: bands of tile rows, back and forth (tile_order.h).
+//
+// Epilogue: in registers, then in boxes of 64 rows by 128 bytes through two buffers of shared
+// memory to the copy engine, which stores them while the next tile is multiplied (store.cuh).
+//
+// Stagger: consumers that begin together end together, and the tensor cores idle while both store.
+// If the second begins its first tile some stages late, which costs nothing since one alone keeps
+// the tensor cores busy, it stays behind, and each stores while the other multiplies.
+//
+// Split k: parts of k are pieces of their own, whose sums go to a workspace; a second kernel adds
+// them in order (split_sum_sm90a.cu).
+//
+// Launch: a block is set up while the kernel before it in the stream still runs (programmatic
+// dependent launch).
 #pragma once
 
 #include "kernels/gemm/sm90a/mainloop.cuh"
