@@ -95,7 +95,9 @@ TEST_F(OwnGemmOnGpu, BlocksThatTakeSeveralTilesAreRight) {
   for_each_kind({2328, 2832, 336}, [&](const GemmArguments& arguments) {
     const bool plain = arguments.epilogue == GemmEpilogue::none;
     const bool first = arguments.a_k_contiguous && arguments.b_k_contiguous;
-    if (!plain && !first) return;
+    // The epilogue's code depends on the type of C alone.
+    const bool typical = arguments.type == GemmType::bf16 || arguments.type == GemmType::tf32;
+    if (!plain && !(first && typical)) return;
     OwnProduct product(*gpu, arguments);
     check(product, sm90a_configs(product.arguments));
   });

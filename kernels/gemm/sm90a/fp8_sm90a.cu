@@ -12,12 +12,14 @@ std::span<const Kernel> kernels_of(bool promote) {
   if (promote) {
     static const Kernel kernels[] = {kernel_of<Types, Tile<256, 128, 4, 2>, true>(),
                                      kernel_of<Types, Tile<128, 128, 6, 2>, true>(),
+                                     kernel_of<Types, Tile<64, 128, 8, 1>, true>(),
                                      kernel_of<Types, Tile<64, 64, 8, 1>, true>()};
     return kernels;
   }
   static const Kernel kernels[] = {
       kernel_of<Types, Tile<128, 256, 4, 2>>(), kernel_of<Types, Tile<256, 128, 4, 2>>(),
-      kernel_of<Types, Tile<128, 128, 6, 2>>(), kernel_of<Types, Tile<64, 64, 8, 1>>()};
+      kernel_of<Types, Tile<128, 128, 6, 2>>(), kernel_of<Types, Tile<64, 128, 8, 1>>(),
+      kernel_of<Types, Tile<64, 64, 8, 1>>()};
   return kernels;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of the 16-bit types. The layout with contiguous k in both has all tiles, the others,
-// which differ little in speed, the three that cover large, middling and small matrices.
+// Kernels of the 16-bit types, the same tiles for every layout but one: half of 192 columns is no
+// multiple of the 64 that a box of transposed B holds.
 #pragma once
 
 #include "kernels/gemm/sm90a/kernel.cuh"
@@ -17,9 +17,10 @@ std::span<const Kernel> half_kernels_of() {
         kernel_of<Types, Tile<64, 128, 8, 1>>(),  kernel_of<Types, Tile<64, 64, 8, 1>>()};
     return kernels;
   } else {
-    static const Kernel kernels[] = {kernel_of<Types, Tile<128, 256, 4, 2>>(),
-                                     kernel_of<Types, Tile<128, 128, 6, 2>>(),
-                                     kernel_of<Types, Tile<64, 64, 8, 1>>()};
+    static const Kernel kernels[] = {
+        kernel_of<Types, Tile<128, 256, 4, 2>>(), kernel_of<Types, Tile<256, 128, 4, 2>>(),
+        kernel_of<Types, Tile<128, 128, 6, 2>>(), kernel_of<Types, Tile<64, 128, 8, 1>>(),
+        kernel_of<Types, Tile<64, 64, 8, 1>>()};
     return kernels;
   }
 }

@@ -8,7 +8,8 @@ std::span<const Kernel> tf32_kernels() {
   using Types = Operands<WgmmaTf32, 4, float>;
   static const Kernel kernels[] = {
       kernel_of<Types, Tile<128, 256, 4, 2>>(), kernel_of<Types, Tile<256, 128, 4, 2>>(),
-      kernel_of<Types, Tile<128, 128, 6, 2>>(), kernel_of<Types, Tile<64, 64, 8, 1>>()};
+      kernel_of<Types, Tile<128, 128, 6, 2>>(), kernel_of<Types, Tile<64, 128, 8, 1>>(),
+      kernel_of<Types, Tile<64, 64, 8, 1>>()};
   return kernels;
 }
 
