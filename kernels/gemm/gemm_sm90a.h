@@ -15,7 +15,8 @@ namespace gpubench {
 /// Why these arguments can't be computed, or nothing. Pointers aren't looked at.
 std::string sm90a_refusal(const GemmArguments& arguments);
 
-/// Every way to run the problem, the best by estimate first. The workspace holds copies of operands
+/// Every way to run the problem, the best by estimate first, but after a few of one tile it is the
+/// others' turn. The workspace holds copies of operands
 /// whose rows don't begin at multiples of 16 bytes, and the partial sums of a split k.
 /// `multiprocessors`: of the device, 0 to ask the current one.
 std::vector<GemmConfig> sm90a_configs(const GemmArguments& arguments, int multiprocessors = 0);

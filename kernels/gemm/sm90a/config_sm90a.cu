@@ -218,25 +218,38 @@ std::string sm90a_refusal(const GemmArguments& arguments) {
 std::vector<GemmConfig> sm90a_configs(const GemmArguments& arguments, int multiprocessors) {
   using namespace sm90a;
   if (multiprocessors == 0) multiprocessors = multiprocessors_of_device();
+  // Whoever times the first few shall meet several tiles, not one in all its clusters.
+  constexpr int kOfOneTile = 6;
   struct Entry {
     double clocks;
-    GemmConfig config;
+    Choice choice;
+    int round;
   };
   std::vector<Entry> entries;
   const auto kernels = kernels_of(arguments);
   for (std::size_t i = 0; i < kernels.size(); ++i) {
+    std::vector<Entry> of_tile;
     for (const Choice& choice :
          choices_of(arguments, kernels[i], static_cast<int>(i), multiprocessors)) {
-      entries.push_back({estimate(arguments, kernels[i], choice, multiprocessors),
-                         {.name = name_of(arguments, kernels[i], choice),
-                          .index = choice.index(),
-                          .workspace_bytes = workspace_of(arguments, choice.splits).bytes}});
+      of_tile.push_back({estimate(arguments, kernels[i], choice, multiprocessors), choice, 0});
+    }
+    std::stable_sort(of_tile.begin(), of_tile.end(),
+                     [](const Entry& a, const Entry& b) { return a.clocks < b.clocks; });
+    for (std::size_t place = 0; place < of_tile.size(); ++place) {
+      of_tile[place].round = static_cast<int>(place) / kOfOneTile;
+      entries.push_back(of_tile[place]);
     }
   }
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const Entry& a, const Entry& b) { return a.clocks < b.clocks; });
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return a.round != b.round ? a.round < b.round : a.clocks < b.clocks;
+  });
   std::vector<GemmConfig> configs;
-  for (Entry& entry : entries) configs.push_back(std::move(entry.config));
+  for (const Entry& entry : entries) {
+    const Kernel& kernel = kernels[static_cast<std::size_t>(entry.choice.kernel)];
+    configs.push_back({.name = name_of(arguments, kernel, entry.choice),
+                       .index = entry.choice.index(),
+                       .workspace_bytes = workspace_of(arguments, entry.choice.splits).bytes});
+  }
   return configs;
 }
 
