@@ -1,47 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor cores of sm_90 (wgmma): operand types, descriptors of shared memory, and the fences
-// around asynchronous products. Between wgmma_fence() and wgmma_wait() nothing may touch the
-// accumulators, or ptxas gives up the overlap (C7510).
+// The tensor cores of sm_90 (wgmma): descriptors of shared memory, the products, and the fences
+// around them, since they are asynchronous. Between wgmma_fence() and wgmma_wait() nothing may
+// touch the accumulators, or ptxas gives up the overlap (C7510).
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/common/swizzle.cuh"
-#include "kernels/common/wgmma_issue.cuh"
+#include "kernels/common/wgmma_kinds.cuh"
+#include "kernels/common/wgmma_n128.cuh"
+#include "kernels/common/wgmma_n192.cuh"
+#include "kernels/common/wgmma_n256.cuh"
+#include "kernels/common/wgmma_n64.cuh"
 
 namespace gpubench {
-
-/// What wgmma() needs: the end of the instruction's name, and what follows the accumulate predicate
-/// (scales of A and B, then for 16-bit types whether A and B are transposed in shared memory).
-/// Every kind takes 32 bytes of k.
-template <bool kAKContiguous, bool kBKContiguous>
-struct HalfModifiers {
-  static constexpr char kModifiers[] = {',', ' ', '1',
-                                        ',', ' ', '1',
-                                        ',', ' ', kAKContiguous ? '0' : '1',
-                                        ',', ' ', kBKContiguous ? '0' : '1',
-                                        '\0'};
-};
-template <bool kAKContiguous, bool kBKContiguous>
-struct WgmmaBf16 : HalfModifiers<kAKContiguous, kBKContiguous> {
-  static constexpr char kTypes[] = "k16.f32.bf16.bf16";
-};
-template <bool kAKContiguous, bool kBKContiguous>
-struct WgmmaFp16 : HalfModifiers<kAKContiguous, kBKContiguous> {
-  static constexpr char kTypes[] = "k16.f32.f16.f16";
-};
-struct WgmmaTf32 {
-  static constexpr char kTypes[] = "k8.f32.tf32.tf32", kModifiers[] = ", 1, 1";
-};
-struct WgmmaE4m3 {
-  static constexpr char kTypes[] = "k32.f32.e4m3.e4m3", kModifiers[] = ", 1, 1";
-};
-struct WgmmaE5m2ByE4m3 {
-  static constexpr char kTypes[] = "k32.f32.e5m2.e4m3", kModifiers[] = ", 1, 1";
-};
-struct WgmmaInt8 {
-  static constexpr char kTypes[] = "k32.s32.s8.s8", kModifiers[] = "";
-};
 
 /// Descriptor of an operand with the 128-byte swizzle, at a multiple of 1024. Along its rows (k or,
 /// for transposed operands, m or n) `leading_bytes` lead from one 128-byte column of rows to the
@@ -52,6 +24,13 @@ __device__ inline std::uint64_t wgmma_descriptor(std::uint32_t address, std::uin
   return kSwizzle128 | (static_cast<std::uint64_t>(stride_bytes >> 4) << 32) |
          (static_cast<std::uint64_t>(leading_bytes >> 4) << 16) |
          static_cast<std::uint64_t>((address & 0x3ffffu) >> 4);
+}
+
+/// D[64][N] = A B + D, or A B alone; N is twice the words of `sums`.
+template <class Kind, int kWords>
+__device__ void wgmma(std::uint32_t (&sums)[kWords], std::uint64_t a, std::uint64_t b,
+                      bool accumulate) {
+  wgmma_issue(Kind{}, sums, a, b, accumulate ? 1 : 0);
 }
 
 /// Before the first wgmma, and after the accumulators were touched by other instructions.

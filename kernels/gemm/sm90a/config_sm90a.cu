@@ -219,7 +219,7 @@ std::vector<GemmConfig> sm90a_configs(const GemmArguments& arguments, int multip
   using namespace sm90a;
   if (multiprocessors == 0) multiprocessors = multiprocessors_of_device();
   // Whoever times the first few shall meet several tiles, not one in all its clusters.
-  constexpr int kOfOneTile = 6;
+  constexpr int kOfOneTile = 9;
   struct Entry {
     double clocks;
     Choice choice;

@@ -108,7 +108,7 @@ __device__ void multiply_stage(std::uint32_t (&sums)[S::kWords], std::uint32_t a
   for (int step = 0; step < kSteps; ++step) {
     wgmma<typename S::Mma>(sums, a_descriptor + step * kDescriptorStep<S::kAKContiguous>,
                            b_descriptor + step * kDescriptorStep<S::kBKContiguous>,
-                           step > 0 || accumulate ? 1 : 0);
+                           step > 0 || accumulate);
   }
 }
 

@@ -14,7 +14,7 @@ namespace gpubench {
 namespace {
 
 /// The estimate that orders them leaves nothing good behind these.
-constexpr std::size_t kCandidates = 24;
+constexpr std::size_t kCandidates = 32;
 
 class OwnSm90aPlan : public Plan {
  public:
