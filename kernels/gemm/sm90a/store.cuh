@@ -115,11 +115,12 @@ __device__ void finish_step(const Params& p, const StorePlace& place, int step,
 }
 
 /// Calls function(offset in a buffer, index in the matrix) for the box's elements inside C, which
-/// the threads of a consumer share: for rows that the copy engine can't reach.
-template <class Out, class Function>
+/// the threads of a consumer share: for rows that the copy engine can't reach. Unrolled where it
+/// would wait for each element from memory; elsewhere that is code for nothing.
+template <class Out, int kUnroll, class Function>
 __device__ void for_each_element(const Params& p, const StorePlace& place, Function&& function) {
   constexpr int kColumns = kSwizzleRowBytes / static_cast<int>(sizeof(Out));
-#pragma unroll 1
+#pragma unroll kUnroll
   for (int i = place.thread; i < kStoreRows * kColumns; i += kWarpgroupThreads) {
     const int row = i / kColumns, column = i % kColumns;
     if (place.row + row < p.m && place.column + column < p.n) {
@@ -137,7 +138,7 @@ __device__ void fetch_residual(const Params& p, const Shared<S>& shared, StorePl
   using Out = typename S::Out;
   if (p.direct_store) {
     const auto* residual = static_cast<const Out*>(p.residual);
-    for_each_element<Out>(p, place, [&](std::uint32_t offset, std::int64_t index) {
+    for_each_element<Out, 4>(p, place, [&](std::uint32_t offset, std::int64_t index) {
       shared_object<Out>(buffer + offset) = residual[index];
     });
     place.wait_for_group();
@@ -185,7 +186,7 @@ __device__ void store_box(const Params& p, const Shared<S>& shared, StorePlace& 
   fence_async_proxy();
   place.wait_for_group();
   if (p.direct_store) {
-    for_each_element<Out>(p, place, [&](std::uint32_t offset, std::int64_t index) {
+    for_each_element<Out, 1>(p, place, [&](std::uint32_t offset, std::int64_t index) {
       static_cast<Out*>(p.c_out)[index] = shared_object<Out>(buffer + offset);
       if (aux) static_cast<Out*>(p.aux_out)[index] = shared_object<Out>(other + offset);
     });
