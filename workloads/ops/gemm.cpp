@@ -37,8 +37,8 @@ const Registration kGemm{{
          choice_param("epilogue", "none", {"none", "bias", "bias_gelu"},
                       "fused after the product; GELU in its tanh form"),
          bool_param("fast_accum", true, "fp8: accumulate in the tensor core's short registers"),
-         bool_param("tune", false, "time the library's candidates instead of taking its first"),
-         choice_param("impl", "auto", {"auto", "cublaslt", "cpu"}, "provider")},
+         bool_param("tune", false, "time the provider's candidates instead of taking its first"),
+         choice_param("impl", "auto", {"auto", "cublaslt", "own_sm90a", "cpu"}, "provider")},
     .footprint =
         [](const DeviceInfo& device, const Conditions& conditions, const Params& params) {
           return gemm_footprint(device, conditions, problem_of(params));

@@ -35,6 +35,16 @@ JobInfo info_of(const DeviceInfo& device, const GemmProblem& problem, std::strin
   return info;
 }
 
+/// On a GPU the most that any provider takes, since which one it will be isn't known here.
+std::uint64_t workspace_footprint(DeviceKind kind, const GemmProblem& problem) {
+#if GPUBENCH_HAS_CUDA
+  if (kind == DeviceKind::cuda) {
+    return checked_add({kMostGemmWorkspace, own_sm90a_gemm_copy_bytes(problem)});
+  }
+#endif
+  return kind == DeviceKind::cuda ? kMostGemmWorkspace : cpu_gemm_workspace_bytes(problem);
+}
+
 }  // namespace
 
 std::unique_ptr<Job> make_gemm_job(Context& context, const GemmProblem& problem,
@@ -60,11 +70,10 @@ std::unique_ptr<Job> make_gemm_job(Context& context, const GemmProblem& problem,
 std::uint64_t gemm_footprint(const DeviceInfo& device, const Conditions& conditions,
                              const GemmProblem& problem) {
   const double limit = default_full_check_flops(device.kind, problem.dtype);
-  return checked_add(
-      {op_job_footprint(device, conditions, gemm_operands(problem),
-                        gemm_checks_every_element(problem, limit)),
-       gemm_verification_bytes(problem, limit),
-       device.kind == DeviceKind::cuda ? kMostGemmWorkspace : cpu_gemm_workspace_bytes(problem)});
+  return checked_add({op_job_footprint(device, conditions, gemm_operands(problem),
+                                       gemm_checks_every_element(problem, limit)),
+                      gemm_verification_bytes(problem, limit),
+                      workspace_footprint(device.kind, problem)});
 }
 
 }  // namespace gpubench

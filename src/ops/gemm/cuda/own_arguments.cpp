@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/gemm/cuda/own_arguments.h"
+
+#include "gpubench/error.h"
+
+namespace gpubench {
+namespace {
+
+GemmEpilogue own_epilogue(Epilogue epilogue) {
+  switch (epilogue) {
+    case Epilogue::none:
+      return GemmEpilogue::none;
+    case Epilogue::bias:
+      return GemmEpilogue::bias;
+    case Epilogue::bias_gelu:
+      return GemmEpilogue::bias_gelu;
+  }
+  throw Error("E_INTERNAL", "unknown epilogue");
+}
+
+}  // namespace
+
+std::optional<GemmType> own_gemm_type(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::bf16:
+      return GemmType::bf16;
+    case Dtype::fp16:
+      return GemmType::fp16;
+    case Dtype::tf32:
+      return GemmType::tf32;
+    case Dtype::fp8_e4m3:
+      return GemmType::fp8_e4m3;
+    case Dtype::fp8_e5m2:
+      return GemmType::fp8_e5m2;
+    case Dtype::int8:
+      return GemmType::int8;
+    default:
+      return std::nullopt;
+  }
+}
+
+GemmArguments own_gemm_arguments(const GemmProblem& problem) {
+  const double scale = dequant_scale(problem.dtype) * dequant_scale(problem.dtype);
+  GemmArguments arguments;
+  arguments.type = own_gemm_type(problem.dtype).value();
+  arguments.epilogue = own_epilogue(problem.epilogue);
+  arguments.a_k_contiguous = problem.a_k_contiguous;
+  arguments.b_k_contiguous = problem.b_k_contiguous;
+  arguments.promote = is_fp8(problem.dtype) && !problem.fast_accum;
+  arguments.m = problem.m;
+  arguments.n = problem.n;
+  arguments.k = problem.k;
+  arguments.scale = static_cast<float>(scale);
+  return arguments;
+}
+
+GemmArguments with_operands(GemmArguments arguments, std::span<void* const> operands,
+                            void* workspace) {
+  arguments.a = operands[0];
+  arguments.b = operands[1];
+  if (arguments.epilogue != GemmEpilogue::none) arguments.bias = operands[2];
+  arguments.c = operands.back();
+  arguments.workspace = workspace;
+  return arguments;
+}
+
+}  // namespace gpubench
