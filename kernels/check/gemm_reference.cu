@@ -20,11 +20,16 @@ constexpr int kWarp = 32;
 constexpr std::int64_t kMostBatch = 65535;  // of one launch: the grid's y
 
 struct Epilogue {
-  const void* bias = nullptr;
-  Dtype bias_dtype = Dtype::fp32;
-  double alpha = 1;
-  bool gelu = false;
+  const void* bias;
+  const void* residual;
+  Dtype dtype;
+  double alpha;
+  bool gelu;
 };
+
+__host__ __device__ Epilogue epilogue_of(const GemmReference& problem) {
+  return {problem.bias, problem.residual, problem.bias_dtype, problem.alpha, problem.gelu};
+}
 
 __device__ double load_as(const void* data, Dtype dtype, std::int64_t index) {
   switch (dtype) {
@@ -47,37 +52,59 @@ __device__ double load_as(const void* data, Dtype dtype, std::int64_t index) {
   }
 }
 
-__device__ double finish(double sum, std::int64_t column, const Epilogue& epilogue) {
-  constexpr double kSqrt2OverPi = 0.79788456080286535588;
-  double value = epilogue.alpha * sum;
-  if (epilogue.bias != nullptr) value += load_as(epilogue.bias, epilogue.bias_dtype, column);
-  if (!epilogue.gelu) return value;
-  return 0.5 * value * (1 + tanh(kSqrt2OverPi * (value + 0.044715 * value * value * value)));
-}
-
-/// A sum of products in double.
+/// A sum of products in double, and what an epilogue makes of it.
 struct PlainSum {
   __device__ void add(double a, double b) { sum = fma(a, b, sum); }
+  __device__ void scale(double alpha) { sum *= alpha; }
+  __device__ void add(double value) { sum += value; }
   __device__ double value() const { return sum; }
   double sum = 0;
 };
 
-/// A sum of products as if in twice the precision of double: Dot2 of Ogita, Rump and Oishi,
-/// Accurate Sum and Dot Product (2005). The intrinsics keep the compiler from fusing what must
-/// round.
+/// The same as if in twice the precision of double: Dot2 of Ogita, Rump and Oishi, Accurate Sum and
+/// Dot Product (2005). The epilogue's sums, too: each rounding of one that cancels would show in
+/// the result. The intrinsics keep the compiler from fusing what must round.
 struct CompensatedSum {
   __device__ void add(double a, double b) {
     const double product = __dmul_rn(a, b);
-    const double next = __dadd_rn(sum, product);
-    const double added = __dadd_rn(next, -sum);
-    const double lost =
-        __dadd_rn(__dadd_rn(sum, -__dadd_rn(next, -added)), __dadd_rn(product, -added));
-    rest = __dadd_rn(rest, __dadd_rn(__fma_rn(a, b, -product), lost));
-    sum = next;
+    rest = __dadd_rn(rest, __dadd_rn(__fma_rn(a, b, -product), add_and_lose(product)));
   }
+  __device__ void scale(double alpha) {
+    const double product = __dmul_rn(alpha, sum);
+    rest = __fma_rn(alpha, rest, __fma_rn(alpha, sum, -product));
+    sum = product;
+  }
+  __device__ void add(double value) { rest = __dadd_rn(rest, add_and_lose(value)); }
   __device__ double value() const { return sum + rest; }
   double sum = 0, rest = 0;
+
+ private:
+  /// Returns what the rounded sum lost: exact (Knuth's two-sum).
+  __device__ double add_and_lose(double value) {
+    const double next = __dadd_rn(sum, value);
+    const double added = __dadd_rn(next, -sum);
+    const double lost =
+        __dadd_rn(__dadd_rn(sum, -__dadd_rn(next, -added)), __dadd_rn(value, -added));
+    sum = next;
+    return lost;
+  }
 };
+
+/// What goes into the GELU, of the element of that column and index in C.
+template <class Sum>
+__device__ double linear(Sum sum, std::int64_t column, std::int64_t index,
+                         const Epilogue& epilogue) {
+  sum.scale(epilogue.alpha);
+  if (epilogue.bias != nullptr) sum.add(load_as(epilogue.bias, epilogue.dtype, column));
+  if (epilogue.residual != nullptr) sum.add(load_as(epilogue.residual, epilogue.dtype, index));
+  return sum.value();
+}
+
+__device__ double finish(double value, const Epilogue& epilogue) {
+  constexpr double kSqrt2OverPi = 0.79788456080286535588;
+  if (!epilogue.gelu) return value;
+  return 0.5 * value * (1 + tanh(kSqrt2OverPi * (value + 0.044715 * value * value * value)));
+}
 
 /// Brings 64 x 16 slabs of one operand, a few elements per thread, from memory to shared memory.
 /// `outer` counts along the tile's side (m or n), `k` along the depth. Neighbouring threads take
@@ -145,7 +172,7 @@ template <class Sum, class Out>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     gemm_kernel(MatrixView a, Dtype a_dtype, MatrixView b, Dtype b_dtype, std::int64_t m,
                 std::int64_t n, std::int64_t k, std::int64_t batch_begin, Epilogue epilogue,
-                Out* out) {
+                Out* out, Out* aux) {
   __shared__ __align__(16) double a_shared[kDepth][kPitch];
   __shared__ __align__(16) double b_shared[kDepth][kPitch];
   const std::int64_t tiles_n = (n + kTile - 1) / kTile;
@@ -190,8 +217,10 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
       const std::int64_t row = row_begin + fragment_offset(ty, i);
       const std::int64_t column = column_begin + fragment_offset(tx, j);
       if (row < m && column < n) {
-        out[(batch * m + row) * n + column] =
-            static_cast<Out>(finish(sums[i][j].value(), column, epilogue));
+        const std::int64_t index = (batch * m + row) * n + column;
+        const double value = linear(sums[i][j], column, index, epilogue);
+        if (aux != nullptr) aux[index] = static_cast<Out>(value);
+        out[index] = static_cast<Out>(finish(value, epilogue));
       }
     }
   }
@@ -267,26 +296,27 @@ __global__ void sample_kernel(GemmReference problem, const void* c, Dtype c_dtyp
       dot.add(load_as(a.data, problem.a_dtype, a_row + k * a.column_stride),
               load_as(b.data, problem.b_dtype, b_column + k * b.row_stride));
     }
-    const double sum = reduce_warp(dot.sum), rest = reduce_warp(dot.rest);
+    dot.sum = reduce_warp(dot.sum);
+    dot.rest = reduce_warp(dot.rest);
     if (lane == 0) {
-      const Epilogue epilogue{problem.bias, problem.bias_dtype, problem.alpha, problem.gelu};
-      reference[i] = finish(sum + rest, at.column, epilogue);
-      sampled[i] = load_as(c, c_dtype, (batch * problem.m + at.row) * problem.n + at.column);
+      const Epilogue epilogue = epilogue_of(problem);
+      const std::int64_t index = (batch * problem.m + at.row) * problem.n + at.column;
+      reference[i] = finish(linear(dot, at.column, index, epilogue), epilogue);
+      sampled[i] = load_as(c, c_dtype, index);
     }
   }
 }
 
-/// Sums in `Sum`; the result is [batch][m][n].
+/// Sums in `Sum`; the results are [batch][m][n].
 template <class Sum, class Out>
-void launch_gemm(cudaStream_t stream, const GemmReference& problem, Out* out) {
+void launch_gemm(cudaStream_t stream, const GemmReference& problem, Out* out, Out* aux) {
   const std::int64_t tiles = ((problem.m + kTile - 1) / kTile) * ((problem.n + kTile - 1) / kTile);
-  const Epilogue epilogue{problem.bias, problem.bias_dtype, problem.alpha, problem.gelu};
   for (std::int64_t begin = 0; begin < problem.batch; begin += kMostBatch) {
     const dim3 grid(static_cast<unsigned>(tiles),
                     static_cast<unsigned>(std::min(kMostBatch, problem.batch - begin)));
-    gemm_kernel<Sum><<<grid, kThreads, 0, stream>>>(problem.a, problem.a_dtype, problem.b,
-                                                    problem.b_dtype, problem.m, problem.n,
-                                                    problem.k, begin, epilogue, out);
+    gemm_kernel<Sum><<<grid, kThreads, 0, stream>>>(
+        problem.a, problem.a_dtype, problem.b, problem.b_dtype, problem.m, problem.n, problem.k,
+        begin, epilogue_of(problem), out, aux);
     check_launch("gemm_kernel");
   }
 }
@@ -297,16 +327,16 @@ unsigned warp_grid(std::int64_t warps) {
 
 }  // namespace
 
-void launch_gemm_reference(void* stream, const GemmReference& problem, float* out) {
-  launch_gemm<PlainSum>(native_stream(stream), problem, out);
+void launch_gemm_reference(void* stream, const GemmReference& problem, float* out, float* aux) {
+  launch_gemm<PlainSum>(native_stream(stream), problem, out, aux);
 }
 
-void launch_gemm_reference(void* stream, const GemmReference& problem, double* out) {
+void launch_gemm_reference(void* stream, const GemmReference& problem, double* out, double* aux) {
   const cudaStream_t queue = native_stream(stream);
   if (problem.a_dtype == Dtype::fp64 || problem.b_dtype == Dtype::fp64) {
-    launch_gemm<CompensatedSum>(queue, problem, out);
+    launch_gemm<CompensatedSum>(queue, problem, out, aux);
   } else {
-    launch_gemm<PlainSum>(queue, problem, out);
+    launch_gemm<PlainSum>(queue, problem, out, aux);
   }
 }
 
@@ -331,10 +361,17 @@ void launch_gemm_projection(void* stream, const GemmReference& problem, const vo
   smaller.b_dtype = Dtype::fp64;
   smaller.bias = bias;
   smaller.bias_dtype = Dtype::fp64;
-  launch_gemm<PlainSum>(queue, smaller, reference);
-  project_kernel<<<warp_grid(batch * m * groups), kThreads, 0, queue>>>(
-      MatrixView{c, n, 1, m * n}, c_dtype, batch, m, n, seed, projected);
-  check_launch("project_kernel");
+  const auto project_output = [&](const void* matrix, Dtype dtype) {
+    project_kernel<<<warp_grid(batch * m * groups), kThreads, 0, queue>>>(
+        MatrixView{matrix, n, 1, m * n}, dtype, batch, m, n, seed, projected);
+    check_launch("project_kernel");
+  };
+  if (problem.residual != nullptr) {
+    project_output(problem.residual, problem.bias_dtype);  // until C takes its place
+    smaller.residual = projected;
+  }
+  launch_gemm<PlainSum>(queue, smaller, reference, static_cast<double*>(nullptr));
+  project_output(c, c_dtype);
 }
 
 void launch_gemm_samples(void* stream, const GemmReference& problem, const void* c, Dtype c_dtype,

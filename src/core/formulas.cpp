@@ -10,13 +10,14 @@
 namespace gpubench {
 
 Work gemm_work(std::int64_t m, std::int64_t n, std::int64_t k, std::size_t in_bytes,
-               std::size_t out_bytes, std::size_t bias_bytes, std::int64_t batch) {
+               std::size_t out_bytes, std::size_t bias_bytes, std::int64_t batch,
+               int extra_matrices) {
   const auto rows = static_cast<double>(m), columns = static_cast<double>(n);
   const auto depth = static_cast<double>(k), matrices = static_cast<double>(batch);
   Work work;
   work.flops = matrices * 2 * rows * columns * depth;
   work.bytes = matrices * ((rows * depth + depth * columns) * static_cast<double>(in_bytes) +
-                           rows * columns * static_cast<double>(out_bytes)) +
+                           (1 + extra_matrices) * rows * columns * static_cast<double>(out_bytes)) +
                columns * static_cast<double>(bias_bytes);
   work.flop_rule = batch == 1 ? "gemm:2mnk" : "gemm:2mnk*batch";
   return work;

@@ -13,9 +13,11 @@ namespace gpubench {
 
 /// C[m][n] = A[m][k] B[k][n]: 2mnk FLOP, epilogue not counted ("gemm:2mnk"), or that for each
 /// matrix of a batch ("gemm:2mnk*batch"). Integer multiply-adds count alike, 2 operations each.
-/// Element sizes in bytes; one bias serves the whole batch.
+/// Element sizes in bytes; one bias serves the whole batch. `extra_matrices`: like C, which an
+/// epilogue reads (a residual) or writes (aux) besides.
 Work gemm_work(std::int64_t m, std::int64_t n, std::int64_t k, std::size_t in_bytes,
-               std::size_t out_bytes, std::size_t bias_bytes, std::int64_t batch = 1);
+               std::size_t out_bytes, std::size_t bias_bytes, std::int64_t batch = 1,
+               int extra_matrices = 0);
 
 struct AttentionSizes {
   std::int64_t batch = 1, heads = 1, kv_heads = 1, seq = 1, seq_kv = 1, head_dim = 1;

@@ -6,15 +6,12 @@
 
 #include "core/suite.h"
 #include "gpubench/error.h"
-#include "ops/gemm/job.h"
-#include "ops/gemm/reference.h"
-#include "tests/ops_fixture.h"
+#include "tests/gemm_plan_check.h"
 
 namespace gpubench {
 namespace {
 
 constexpr double kSampled = 0;  // full_check_flops of no product: all are sampled
-constexpr Epilogue kEpilogues[] = {Epilogue::none, Epilogue::bias, Epilogue::bias_gelu};
 
 class GemmOnGpu : public ::testing::Test {
  protected:
@@ -50,7 +47,7 @@ class GemmOnGpu : public ::testing::Test {
 
 TEST_F(GemmOnGpu, EveryTypeAndEpilogueIsRightInFullAndSampledChecks) {
   for (const Dtype dtype : types()) {
-    for (const Epilogue epilogue : kEpilogues) {
+    for (const Epilogue epilogue : kAllEpilogues) {
       const GemmProblem problem{.m = 320, .n = 528, .k = 272, .dtype = dtype, .epilogue = epilogue};
       if (!gemm_support(problem).ok) continue;  // INT8 has no epilogue
       try {
@@ -63,8 +60,10 @@ TEST_F(GemmOnGpu, EveryTypeAndEpilogueIsRightInFullAndSampledChecks) {
           EXPECT_GT(full.error, 0) << "an error of exactly zero would mean nothing was compared";
         }
       } catch (const Unsupported& refused) {
-        // The library may have no fused epilogue in FP64.
-        EXPECT_TRUE(dtype == Dtype::fp64 && epilogue != Epilogue::none) << refused.what();
+        // The library may have no fused epilogue in FP64, and no aux matrix of FP8 products.
+        EXPECT_TRUE((dtype == Dtype::fp64 && epilogue != Epilogue::none) ||
+                    (is_fp8(dtype) && has_aux(epilogue)))
+            << refused.what();
       }
     }
   }
@@ -171,25 +170,29 @@ TEST_F(GemmOnGpu, DeviceReferenceEqualsTheHosts) {
   Context on_gpu = gpu->context(), on_cpu = cpu.context();
   for (const bool a_k : {true, false}) {
     for (const bool b_k : {true, false}) {
-      for (const Epilogue epilogue : kEpilogues) {
+      for (const Epilogue epilogue : kAllEpilogues) {
         GemmProblem problem{
             .m = 133, .n = 71, .k = 59, .batch = 2, .dtype = Dtype::fp32, .epilogue = epilogue};
         problem.a_k_contiguous = a_k;
         problem.b_k_contiguous = b_k;
         const OperandSets host(on_cpu, gemm_operands(problem));
         const OperandSets device(on_gpu, gemm_operands(problem));
-        for (std::size_t i = 0; i + 1 < host.operands().size(); ++i) {
+        for (std::size_t i = 0; i < host.operands().size(); ++i) {
+          if (host.operands()[i].role != Role::input) continue;
           gpu->device->copy_to_device(*gpu->stream, device.set(0)[i], host.set(0)[i],
                                       host.operands()[i].count * sizeof(float));
         }
-        std::vector<float> wanted(2 * 133 * 71), given(wanted.size());
+        constexpr std::size_t kCount = 2 * 133 * 71;
+        const std::size_t outputs = has_aux(epilogue) ? 2 : 1;
+        std::vector<float> wanted(outputs * kCount), given(wanted.size());
         const Buffer out(*gpu->device, given.size() * sizeof(float));
-        float* wanted_data = wanted.data();
-        auto* out_data = static_cast<float*>(out.data());
+        float* const wanted_data[] = {wanted.data(), wanted.data() + kCount};
+        auto* first_out = static_cast<float*>(out.data());
+        float* const out_data[] = {first_out, first_out + kCount};
         gemm_verification(on_cpu, problem, 1e12)
-            .reference(*cpu.stream, host.set(0), {&wanted_data, 1});
+            .reference(*cpu.stream, host.set(0), {wanted_data, outputs});
         gemm_verification(on_gpu, problem, 1e12)
-            .reference(*gpu->stream, device.set(0), {&out_data, 1});
+            .reference(*gpu->stream, device.set(0), {out_data, outputs});
         gpu->device->copy_to_host(*gpu->stream, given.data(), out.data(), out.size());
         for (std::size_t i = 0; i < wanted.size(); ++i) {
           ASSERT_NEAR(given[i], wanted[i], 1e-6 * (1 + std::fabs(wanted[i]))) << a_k << b_k << i;
@@ -204,7 +207,7 @@ TEST_F(GemmOnGpu, DeviceReferenceOfFp64EqualsTheHosts) {
   TestBench cpu(make_cpu_device());
   cpu.conditions.cache = CacheMode::hot;
   Context on_gpu = gpu->context(), on_cpu = cpu.context();
-  for (const Epilogue epilogue : kEpilogues) {
+  for (const Epilogue epilogue : kAllEpilogues) {
     GemmProblem problem{.m = 133,
                         .n = 71,
                         .k = 59,
@@ -214,18 +217,22 @@ TEST_F(GemmOnGpu, DeviceReferenceOfFp64EqualsTheHosts) {
                         .epilogue = epilogue};
     const OperandSets host(on_cpu, gemm_operands(problem));
     const OperandSets device(on_gpu, gemm_operands(problem));
-    for (std::size_t i = 0; i + 1 < host.operands().size(); ++i) {
+    for (std::size_t i = 0; i < host.operands().size(); ++i) {
+      if (host.operands()[i].role != Role::input) continue;
       gpu->device->copy_to_device(*gpu->stream, device.set(0)[i], host.set(0)[i],
                                   host.operands()[i].count * sizeof(double));
     }
-    std::vector<double> wanted(3 * 133 * 71), given(wanted.size());
+    constexpr std::size_t kCount = 3 * 133 * 71;
+    const std::size_t outputs = has_aux(epilogue) ? 2 : 1;
+    std::vector<double> wanted(outputs * kCount), given(wanted.size());
     const Buffer out(*gpu->device, given.size() * sizeof(double));
-    double* wanted_data = wanted.data();
-    auto* out_data = static_cast<double*>(out.data());
+    double* const wanted_data[] = {wanted.data(), wanted.data() + kCount};
+    auto* first_out = static_cast<double*>(out.data());
+    double* const out_data[] = {first_out, first_out + kCount};
     gemm_verification(on_cpu, problem, 1e12)
-        .wide_reference(*cpu.stream, host.set(0), {&wanted_data, 1});
+        .wide_reference(*cpu.stream, host.set(0), {wanted_data, outputs});
     gemm_verification(on_gpu, problem, 1e12)
-        .wide_reference(*gpu->stream, device.set(0), {&out_data, 1});
+        .wide_reference(*gpu->stream, device.set(0), {out_data, outputs});
     gpu->device->copy_to_host(*gpu->stream, given.data(), out.data(), out.size());
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       // A few roundings of FP64; a sum in FP64 itself would be off by more.

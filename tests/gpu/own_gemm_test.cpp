@@ -2,7 +2,7 @@
 // Our own wgmma kernels: every type, layout, epilogue and configuration against double.
 #include "core/suite.h"
 #include "gpubench/error.h"
-#include "ops/gemm/job.h"
+#include "tests/gemm_plan_check.h"
 #include "tests/gpu/own_gemm_fixture.h"
 
 namespace gpubench {
@@ -244,7 +244,7 @@ class OwnGemmJob : public OwnGemmOnGpu {
 
 TEST_F(OwnGemmJob, IsRightInFullAndSampledChecks) {
   for (const Dtype dtype : kTypes) {
-    for (const Epilogue epilogue : {Epilogue::none, Epilogue::bias, Epilogue::bias_gelu}) {
+    for (const Epilogue epilogue : kAllEpilogues) {
       const GemmProblem problem{.m = 320, .n = 528, .k = 272, .dtype = dtype, .epilogue = epilogue};
       if (!gemm_support(problem).ok) continue;  // INT8 has no epilogue
       const Check full = verify(problem), sampled = verify(problem, 0);

@@ -35,6 +35,29 @@ TEST(GemmWork, CountsEveryMatrixOfABatch) {
   EXPECT_EQ(work.flop_rule, "gemm:2mnk*batch");
 }
 
+/// Element by element, each operand once.
+TEST(GemmWork, CountsTheMatricesThatAnEpilogueReadsOrWrites) {
+  for (const int extra : {0, 1, 2}) {
+    for (const int batch : {1, 4}) {
+      double bytes = 0;
+      for (int column = 0; column < 5; ++column) bytes += 8;  // the bias
+      for (int matrix = 0; matrix < batch; ++matrix) {
+        for (int i = 0; i < 3; ++i)
+          for (int l = 0; l < 7; ++l) bytes += 2;
+        for (int l = 0; l < 7; ++l)
+          for (int j = 0; j < 5; ++j) bytes += 2;
+        for (int like_c = 0; like_c < 1 + extra; ++like_c)
+          for (int i = 0; i < 3; ++i)
+            for (int j = 0; j < 5; ++j) bytes += 4;
+      }
+      const Work work = gemm_work(3, 5, 7, 2, 4, 8, batch, extra);
+      EXPECT_EQ(work.bytes, bytes) << extra << " " << batch;
+      EXPECT_EQ(work.flops, gemm_work(3, 5, 7, 2, 4, 8, batch).flops);
+      EXPECT_EQ(work.flop_rule, batch == 1 ? "gemm:2mnk" : "gemm:2mnk*batch");
+    }
+  }
+}
+
 TEST(GemmWork, LargeSizesDoNotWrap) {
   EXPECT_EQ(gemm_work(1 << 30, 1 << 30, 1 << 30, 1, 1, 0).flops, 0x1p91);
 }

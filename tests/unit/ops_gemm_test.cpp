@@ -9,10 +9,8 @@
 
 #include "core/suite.h"
 #include "gpubench/error.h"
-#include "ops/gemm/job.h"
 #include "ops/gemm/providers.h"
-#include "ops/gemm/reference.h"
-#include "tests/ops_fixture.h"
+#include "tests/gemm_plan_check.h"
 
 namespace gpubench {
 namespace {
@@ -44,7 +42,7 @@ TEST_F(GemmOnCpu, EveryTypeLayoutAndEpilogueIsRight) {
   for (const Dtype dtype : kTypes) {
     for (const bool a_k : {true, false}) {
       for (const bool b_k : {true, false}) {
-        for (const Epilogue epilogue : {Epilogue::none, Epilogue::bias, Epilogue::bias_gelu}) {
+        for (const Epilogue epilogue : kAllEpilogues) {
           GemmProblem problem = odd_problem(dtype);
           problem.a_k_contiguous = a_k;
           problem.b_k_contiguous = b_k;

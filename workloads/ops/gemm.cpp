@@ -22,7 +22,7 @@ GemmProblem problem_of(const Params& params) {
 
 const Registration kGemm{{
     .name = "ops/gemm",
-    .summary = "Matrix product, one or a batch, with an optional fused bias and GELU",
+    .summary = "Matrix product, one or a batch, with an optional fused bias and GELU or residual",
     .params =
         {int_param("m", 4096, "rows of A and C"), int_param("n", 4096, "columns of B and C"),
          int_param("k", 4096, "length of each dot product"),
@@ -34,8 +34,9 @@ const Registration kGemm{{
          choice_param("layout", "tn", {"tn", "nn", "nt", "tt"},
                       "BLAS letters of column-major A and B. First t: A[m][k], the last index "
                       "contiguous, n: A[k][m]; second n: B[n][k], t: B[k][n]; always C[m][n]"),
-         choice_param("epilogue", "none", {"none", "bias", "bias_gelu"},
-                      "fused after the product; GELU in its tanh form"),
+         choice_param("epilogue", "none", epilogue_names(),
+                      "fused after the product; GELU in its tanh form, aux: what goes into it is "
+                      "stored, too; residual: a matrix like C is added"),
          bool_param("fast_accum", true, "fp8: accumulate in the tensor core's short registers"),
          bool_param("tune", false, "time the provider's candidates instead of taking its first"),
          choice_param("impl", "auto", {"auto", "cublaslt", "own_sm90a", "cpu"}, "provider")},

@@ -49,31 +49,40 @@ class FloatPlan : public Plan {
   void run(Stream&, std::span<void* const> operands, void*) override {
     const std::size_t m = size(problem_.m), n = size(problem_.n), k = size(problem_.k);
     const double dequant = dequant_scale(problem_.dtype);
-    const auto* a = static_cast<const Real*>(operands[0]);
-    const auto* b = static_cast<const Real*>(operands[1]);
-    const bool has_bias = problem_.epilogue != Epilogue::none;
-    const auto* bias = has_bias ? static_cast<const Real*>(operands[2]) : nullptr;
-    auto* c = static_cast<Real*>(operands.back());
-    for (std::int64_t i = 0; i < problem_.batch; ++i, a += m * k, b += k * n, c += m * n) {
-      multiply(cblas_, problem_, static_cast<Real>(dequant * dequant), a, b, c, 0, k);
-      finish(c, bias);
+    const GemmPointers pointers = gemm_pointers(problem_.epilogue, operands);
+    const auto* a = static_cast<const Real*>(pointers.a);
+    const auto* b = static_cast<const Real*>(pointers.b);
+    auto* c = static_cast<Real*>(pointers.c);
+    for (std::size_t i = 0; i < size(problem_.batch); ++i) {
+      multiply(cblas_, problem_, static_cast<Real>(dequant * dequant), a + i * m * k, b + i * k * n,
+               c + i * m * n, 0, k);
+      finish(pointers, i * m * n);
     }
   }
 
  private:
-  /// Bias, GELU and the rounding to the output's type, over the whole of C.
-  void finish(Real* c, const Real* bias) const {
+  /// The epilogue and the rounding to the output's type, over the whole of one matrix of the batch,
+  /// whose elements begin at `first`.
+  void finish(const GemmPointers& pointers, std::size_t first) const {
     const Dtype out = output_dtype(problem_.dtype);
     const bool rounds = out != Dtype::fp32 && out != Dtype::fp64;
+    const auto* bias = static_cast<const Real*>(pointers.bias);
+    const auto* residual = static_cast<const Real*>(pointers.residual);
+    auto* c = static_cast<Real*>(pointers.c);
+    auto* aux = static_cast<Real*>(pointers.aux);
     if (bias == nullptr && !rounds) return;
+    const auto rounded = [&](Real value) {
+      return rounds ? static_cast<Real>(round_to(out, static_cast<float>(value))) : value;
+    };
     const std::size_t n = size(problem_.n);
-    const bool gelu = problem_.epilogue == Epilogue::bias_gelu;
+    const bool gelu = has_gelu(problem_.epilogue);
     parallel_for(size(problem_.m), kGrainElements / n + 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin * n; i < end * n; ++i) {
-        Real value = c[i];
+        Real value = c[first + i];
         if (bias != nullptr) value += bias[i % n];
-        if (gelu) value = gelu_tanh(value);
-        c[i] = rounds ? static_cast<Real>(round_to(out, static_cast<float>(value))) : value;
+        if (residual != nullptr) value += residual[first + i];
+        if (aux != nullptr) aux[first + i] = rounded(value);
+        c[first + i] = rounded(gelu ? gelu_tanh(value) : value);
       }
     });
   }

@@ -83,10 +83,10 @@ void multiply_tile(const double* a, const double* b, std::int64_t k, Sum (&sums)
   }
 }
 
-/// out[row][column] = finish(sum, column), for A of `a_at(row, k)` and B of `b_at(k, column)`.
-template <class Sum, class AAt, class BAt, class Finish, class Out>
-void multiply(std::int64_t m, std::int64_t n, std::int64_t k, AAt a_at, BAt b_at, Finish finish,
-              Out* out) {
+/// Calls take(sum, row, column) for each element, in several threads, for A of `a_at(row, k)` and B
+/// of `b_at(k, column)`.
+template <class Sum, class AAt, class BAt, class Take>
+void multiply(std::int64_t m, std::int64_t n, std::int64_t k, AAt a_at, BAt b_at, Take take) {
   const std::vector<double> a = pack(m, k, a_at);
   const std::vector<double> b =
       pack(n, k, [&](std::int64_t column, std::int64_t depth) { return b_at(depth, column); });
@@ -99,8 +99,7 @@ void multiply(std::int64_t m, std::int64_t n, std::int64_t k, AAt a_at, BAt b_at
         multiply_tile(a.data() + row * k, b.data() + panel * k * kTile, k, sums);
         for (std::int64_t i = 0; i < kTile && row + i < m; ++i) {
           for (std::int64_t j = 0; j < kTile && panel * kTile + j < n; ++j) {
-            const std::int64_t column = panel * kTile + j;
-            out[(row + i) * n + column] = static_cast<Out>(finish(sums[i][j], column));
+            take(sums[i][j], row + i, panel * kTile + j);
           }
         }
       }
@@ -108,35 +107,43 @@ void multiply(std::int64_t m, std::int64_t n, std::int64_t k, AAt a_at, BAt b_at
   });
 }
 
+/// The element before the GELU.
 template <class Sum>
-Sum finish_element(const GemmReference& problem, Sum sum, std::int64_t column) {
+Sum linear_element(const GemmReference& problem, Sum sum, std::int64_t batch, std::int64_t row,
+                   std::int64_t column) {
   Sum value = problem.alpha * sum;
   if (problem.bias != nullptr) {
     value += Reader({problem.bias, 0, 1}, problem.bias_dtype, 0)(0, column);
   }
-  return problem.gelu ? gelu_tanh(value) : value;
+  if (problem.residual != nullptr) {
+    value += c_of(problem, problem.residual, problem.bias_dtype, batch)(row, column);
+  }
+  return value;
 }
 
 template <class Sum, class Out>
-void every_element(const GemmReference& problem, Out* out) {
+void every_element(const GemmReference& problem, Out* out, Out* aux) {
   for (std::int64_t batch = 0; batch < problem.batch; ++batch) {
-    multiply<Sum>(
-        problem.m, problem.n, problem.k, a_of(problem, batch), b_of(problem, batch),
-        [&](Sum sum, std::int64_t column) { return finish_element(problem, sum, column); },
-        out + batch * problem.m * problem.n);
+    multiply<Sum>(problem.m, problem.n, problem.k, a_of(problem, batch), b_of(problem, batch),
+                  [&](Sum sum, std::int64_t row, std::int64_t column) {
+                    const Sum value = linear_element(problem, sum, batch, row, column);
+                    const std::int64_t at = (batch * problem.m + row) * problem.n + column;
+                    if (aux != nullptr) aux[at] = static_cast<Out>(value);
+                    out[at] = static_cast<Out>(problem.gelu ? gelu_tanh(value) : value);
+                  });
   }
 }
 
-void reference(Stream&, const GemmReference& problem, float* out) {
-  every_element<double>(problem, out);
+void reference(Stream&, const GemmReference& problem, float* out, float* aux) {
+  every_element<double>(problem, out, aux);
 }
 
-void wide_reference(Stream&, const GemmReference& problem, double* out) {
+void wide_reference(Stream&, const GemmReference& problem, double* out, double* aux) {
   // INT8 products need no more than double: their sums are integers far below 2^53.
   if (problem.a_dtype == Dtype::fp64) {
-    every_element<long double>(problem, out);
+    every_element<long double>(problem, out, aux);
   } else {
-    every_element<double>(problem, out);
+    every_element<double>(problem, out, aux);
   }
 }
 
@@ -177,11 +184,20 @@ void projection(Stream&, const GemmReference& problem, const void* c, Dtype c_dt
   for (std::int64_t batch = 0; batch < problem.batch; ++batch) {
     double* projected_b = scratch + batch * k * groups;
     project(k, n, weights, b_of(problem, batch), projected_b);
-    multiply<double>(
-        m, groups, k, a_of(problem, batch), Reader({projected_b, groups, 1}, Dtype::fp64, 0),
-        [&](double sum, std::int64_t group) { return problem.alpha * sum + bias[group]; },
-        wanted + batch * m * groups);
-    project(m, n, weights, c_of(problem, c, c_dtype, batch), projected + batch * m * groups);
+    double* projected_c = projected + batch * m * groups;
+    const bool residual = problem.residual != nullptr;
+    if (residual) {  // until C takes its place
+      project(m, n, weights, c_of(problem, problem.residual, problem.bias_dtype, batch),
+              projected_c);
+    }
+    multiply<double>(m, groups, k, a_of(problem, batch),
+                     Reader({projected_b, groups, 1}, Dtype::fp64, 0),
+                     [&](double sum, std::int64_t row, std::int64_t group) {
+                       const std::int64_t at = row * groups + group;
+                       wanted[batch * m * groups + at] =
+                           problem.alpha * sum + bias[group] + (residual ? projected_c[at] : 0);
+                     });
+    project(m, n, weights, c_of(problem, c, c_dtype, batch), projected_c);
   }
 }
 
@@ -199,7 +215,8 @@ void samples(Stream&, const GemmReference& problem, const void* c, Dtype c_dtype
       for (std::int64_t k = 0; k < problem.k; ++k) {
         sum += static_cast<long double>(a(at.row, k)) * b(k, at.column);
       }
-      wanted[i] = static_cast<double>(finish_element(problem, sum, at.column));
+      const long double value = linear_element(problem, sum, batch, at.row, at.column);
+      wanted[i] = static_cast<double>(problem.gelu ? gelu_tanh(value) : value);
       sampled[i] = c_of(problem, c, c_dtype, batch)(at.row, at.column);
     }
   });

@@ -14,8 +14,9 @@ namespace {
 
 Work work_of(const GemmProblem& problem) {
   const std::size_t out_bytes = storage_bytes(output_dtype(problem.dtype));
+  const int extra_matrices = has_residual(problem.epilogue) || has_aux(problem.epilogue) ? 1 : 0;
   return gemm_work(problem.m, problem.n, problem.k, storage_bytes(problem.dtype), out_bytes,
-                   problem.epilogue == Epilogue::none ? 0 : out_bytes, problem.batch);
+                   has_bias(problem.epilogue) ? out_bytes : 0, problem.batch, extra_matrices);
 }
 
 /// What products are summed in; TF32 is named for what its operands are cut to.

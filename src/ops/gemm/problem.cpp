@@ -2,11 +2,28 @@
 #include "ops/gemm/problem.h"
 
 #include <cmath>
+#include <string_view>
 
 #include "gpubench/error.h"
+#include "util/text.h"
 #include "util/units.h"
 
 namespace gpubench {
+namespace {
+
+struct EpilogueName {
+  Epilogue epilogue;
+  std::string_view text;
+};
+
+// A constant: workloads ask for the names before main().
+constexpr EpilogueName kEpilogueNames[] = {{Epilogue::none, "none"},
+                                           {Epilogue::bias, "bias"},
+                                           {Epilogue::bias_gelu, "bias_gelu"},
+                                           {Epilogue::bias_gelu_aux, "bias_gelu_aux"},
+                                           {Epilogue::bias_residual, "bias_residual"}};
+
+}  // namespace
 
 bool is_fp8(Dtype dtype) { return dtype == Dtype::fp8_e4m3 || dtype == Dtype::fp8_e5m2; }
 
@@ -57,20 +74,38 @@ std::vector<Operand> gemm_operands(const GemmProblem& problem) {
                       .dtype = b_dtype(problem.dtype),
                       .count = count(problem.k, problem.n),
                       .scale = scale});
-  if (problem.epilogue != Epilogue::none) {
-    // As large as the product's values, so that a bias left out or misplaced shows.
-    operands.push_back({.name = "bias",
+  // What is added is as large as the product's values, so that it shows when left out or misplaced.
+  const auto add_input = [&](const char* name, std::size_t elements) {
+    operands.push_back({.name = name,
                         .role = Role::input,
                         .dtype = out,
-                        .count = static_cast<std::size_t>(problem.n),
+                        .count = elements,
                         .scale = std::sqrt(static_cast<double>(problem.k))});
-  }
-  operands.push_back({.name = "C",
-                      .role = Role::output,
-                      .dtype = out,
-                      .count = count(problem.m, problem.n),
-                      .tolerance = gemm_tolerance(problem)});
+  };
+  const auto add_output = [&](const char* name) {
+    operands.push_back({.name = name,
+                        .role = Role::output,
+                        .dtype = out,
+                        .count = count(problem.m, problem.n),
+                        .tolerance = gemm_tolerance(problem)});
+  };
+  if (has_bias(problem.epilogue)) add_input("bias", static_cast<std::size_t>(problem.n));
+  if (has_residual(problem.epilogue)) add_input("residual", count(problem.m, problem.n));
+  add_output("C");
+  if (has_aux(problem.epilogue)) add_output("aux");
   return operands;
+}
+
+GemmPointers gemm_pointers(Epilogue epilogue, std::span<void* const> operands) {
+  std::size_t next = 0;
+  GemmPointers pointers;
+  pointers.a = operands[next++];
+  pointers.b = operands[next++];
+  if (has_bias(epilogue)) pointers.bias = operands[next++];
+  if (has_residual(epilogue)) pointers.residual = operands[next++];
+  pointers.c = operands[next++];
+  if (has_aux(epilogue)) pointers.aux = operands[next++];
+  return pointers;
 }
 
 double fp64_sum_tolerance(double k) {
@@ -130,11 +165,17 @@ Support gemm_support(const GemmProblem& problem) {
   return Support::yes();
 }
 
+std::vector<std::string> epilogue_names() {
+  std::vector<std::string> names;
+  for (const EpilogueName& name : kEpilogueNames) names.emplace_back(name.text);
+  return names;
+}
+
 Epilogue parse_epilogue(const std::string& text) {
-  if (text == "none") return Epilogue::none;
-  if (text == "bias") return Epilogue::bias;
-  if (text == "bias_gelu") return Epilogue::bias_gelu;
-  throw ConfigError("unknown epilogue '" + text + "'; there are: none, bias, bias_gelu");
+  for (const EpilogueName& name : kEpilogueNames) {
+    if (name.text == text) return name.epilogue;
+  }
+  throw ConfigError("unknown epilogue '" + text + "'" + suggestion(text, epilogue_names()));
 }
 
 }  // namespace gpubench

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The matrix product C[m][n] = epilogue(A[m][k] B[k][n]) that every GEMM provider computes, once or
-// for each matrix of a batch. Operands in this order: A, B, [bias of n elements], C; the matrices
-// of a batch one after the other, one bias for all.
+// for each matrix of a batch. Operands in this order: A, B, [bias of n elements], [residual], C,
+// [aux]; the matrices of a batch one after the other, one bias for all.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,21 @@ namespace gpubench {
 /// Bytes that a provider may ask for: enough for split-K; frameworks allow 32 MiB on Hopper.
 constexpr std::uint64_t kMostGemmWorkspace = 64ull << 20;
 
-enum class Epilogue { none, bias, bias_gelu };  // gelu: the tanh form
+/// On x = A B, before the rounding to C's type; gelu in its tanh form.
+enum class Epilogue {
+  none,           ///< x
+  bias,           ///< x + bias[n]
+  bias_gelu,      ///< gelu(x + bias[n])
+  bias_gelu_aux,  ///< the same, and x + bias[n] in aux[m][n], which the backward pass needs
+  bias_residual   ///< x + bias[n] + residual[m][n]
+};
+
+constexpr bool has_bias(Epilogue epilogue) { return epilogue != Epilogue::none; }
+constexpr bool has_residual(Epilogue epilogue) { return epilogue == Epilogue::bias_residual; }
+constexpr bool has_aux(Epilogue epilogue) { return epilogue == Epilogue::bias_gelu_aux; }
+constexpr bool has_gelu(Epilogue epilogue) {
+  return epilogue == Epilogue::bias_gelu || epilogue == Epilogue::bias_gelu_aux;
+}
 
 /// Layout letters as BLAS gives them for column-major matrices: 't' first is A[m][k], 'n' first
 /// A[k][m]; 'n' second is B[n][k], 't' second B[k][n], the last index contiguous. C is always
@@ -52,7 +67,19 @@ bool is_fp8(Dtype dtype);
 /// Throws ConfigError E_SIZE_OVERFLOW where a size does not fit 64 bits.
 std::vector<Operand> gemm_operands(const GemmProblem& problem);
 
-/// Bound on |out - ref| / (|ref| + rms(ref)) for a correct provider; 0 for INT8, which is exact.
+/// One set of gemm_operands() by name; nullptr for what the epilogue has not.
+struct GemmPointers {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  const void* bias = nullptr;
+  const void* residual = nullptr;
+  void* c = nullptr;
+  void* aux = nullptr;
+};
+GemmPointers gemm_pointers(Epilogue epilogue, std::span<void* const> operands);
+
+/// Bound on |out - ref| / (|ref| + rms(ref)) for a correct provider, for C and for aux; 0 for INT8,
+/// which is exact.
 double gemm_tolerance(const GemmProblem& problem);
 /// The same for sums of k products in FP64, whatever their order.
 double fp64_sum_tolerance(double k);
@@ -60,6 +87,9 @@ double fp64_sum_tolerance(double k);
 /// What no provider computes: INT8 with an epilogue, or with sums that INT32 can't hold.
 Support gemm_support(const GemmProblem& problem);
 
+/// In the order of the enumeration: the choices of a parameter.
+std::vector<std::string> epilogue_names();
+/// Throws ConfigError for any other text.
 Epilogue parse_epilogue(const std::string& text);
 
 }  // namespace gpubench

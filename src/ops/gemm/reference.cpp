@@ -34,6 +34,7 @@ GemmCheckBackend checks_for(DeviceKind kind) {
 
 GemmReference reference_problem(DeviceKind kind, const GemmProblem& problem,
                                 std::span<void* const> operands) {
+  const GemmPointers pointers = gemm_pointers(problem.epilogue, operands);
   GemmReference out;
   out.m = problem.m;
   out.n = problem.n;
@@ -42,15 +43,22 @@ GemmReference reference_problem(DeviceKind kind, const GemmProblem& problem,
   out.a_dtype = storage_dtype(kind, a_dtype(problem.dtype));
   out.b_dtype = storage_dtype(kind, b_dtype(problem.dtype));
   const std::int64_t a_elements = problem.m * problem.k, b_elements = problem.k * problem.n;
-  out.a = problem.a_k_contiguous ? MatrixView{operands[0], problem.k, 1, a_elements}
-                                 : MatrixView{operands[0], 1, problem.m, a_elements};
-  out.b = problem.b_k_contiguous ? MatrixView{operands[1], 1, problem.k, b_elements}
-                                 : MatrixView{operands[1], problem.n, 1, b_elements};
-  if (problem.epilogue != Epilogue::none) out.bias = operands[2];
+  out.a = problem.a_k_contiguous ? MatrixView{pointers.a, problem.k, 1, a_elements}
+                                 : MatrixView{pointers.a, 1, problem.m, a_elements};
+  out.b = problem.b_k_contiguous ? MatrixView{pointers.b, 1, problem.k, b_elements}
+                                 : MatrixView{pointers.b, problem.n, 1, b_elements};
+  out.bias = pointers.bias;
+  out.residual = pointers.residual;
   out.bias_dtype = storage_dtype(kind, output_dtype(problem.dtype));
   out.alpha = dequant_scale(problem.dtype) * dequant_scale(problem.dtype);
-  out.gelu = problem.epilogue == Epilogue::bias_gelu;
+  out.gelu = has_gelu(problem.epilogue);
   return out;
+}
+
+/// Of the references in the order of the outputs.
+template <class Real>
+Real* aux_of(const GemmProblem& problem, std::span<Real* const> references) {
+  return has_aux(problem.epilogue) ? references[1] : nullptr;
 }
 
 struct SampledCheck {
@@ -72,14 +80,15 @@ struct SampledCheck {
     const GemmReference reference = reference_problem(kind, problem, operands);
     const Dtype out = storage_dtype(kind, output_dtype(problem.dtype));
     const double tolerance = gemm_tolerance(problem);
+    const void* c = gemm_pointers(problem.epilogue, operands).c;
     auto* given_data = static_cast<double*>(given.data());
     auto* wanted_data = static_cast<double*>(wanted.data());
 
-    checks.samples(stream, reference, operands.back(), out, seed, given_data, wanted_data);
+    checks.samples(stream, reference, c, out, seed, given_data, wanted_data);
     Check sampled = compare(stream, "samples of C, one per tile", samples, tolerance);
     if (!sampled.passed) return sampled;
-    checks.projection(stream, reference, operands.back(), out, seed,
-                      static_cast<double*>(scratch.data()), given_data, wanted_data);
+    checks.projection(stream, reference, c, out, seed, static_cast<double*>(scratch.data()),
+                      given_data, wanted_data);
     Check projected = compare(stream, "projection of C onto groups of columns", projected_count,
                               projection_tolerance(problem));
     // The samples' error is the comparable one: it means what it means for small products.
@@ -112,7 +121,7 @@ double default_full_check_flops(DeviceKind kind, Dtype dtype) {
 bool gemm_checks_every_element(const GemmProblem& problem, double full_check_flops) {
   const double flops = 2.0 * static_cast<double>(problem.batch) * static_cast<double>(problem.m) *
                        static_cast<double>(problem.n) * static_cast<double>(problem.k);
-  return flops <= full_check_flops || problem.epilogue == Epilogue::bias_gelu;
+  return flops <= full_check_flops || has_gelu(problem.epilogue);
 }
 
 std::uint64_t gemm_verification_bytes(const GemmProblem& problem, double full_check_flops) {
@@ -140,13 +149,14 @@ GemmVerification gemm_verification(Context& context, const GemmProblem& problem,
       verification.wide_reference = [kind, problem](Stream& stream, std::span<void* const> operands,
                                                     std::span<double* const> references) {
         checks_for(kind).wide_reference(stream, reference_problem(kind, problem, operands),
-                                        references[0]);
+                                        references[0], aux_of(problem, references));
       };
       return verification;
     }
     verification.reference = [kind, problem](Stream& stream, std::span<void* const> operands,
                                              std::span<float* const> references) {
-      checks_for(kind).reference(stream, reference_problem(kind, problem, operands), references[0]);
+      checks_for(kind).reference(stream, reference_problem(kind, problem, operands), references[0],
+                                 aux_of(problem, references));
     };
     return verification;
   }

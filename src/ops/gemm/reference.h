@@ -32,10 +32,11 @@ bool gemm_checks_every_element(const GemmProblem& problem, double full_check_flo
 /// Device memory that gemm_verification() allocates, beside the references of the OpJob.
 std::uint64_t gemm_verification_bytes(const GemmProblem& problem, double full_check_flops);
 
-/// The checks of kernels/check/gemm_reference.h on one kind of device; `dtype`s are storage types.
+/// The checks of kernels/check/gemm_reference.h on one kind of device; `dtype`s are storage types,
+/// `aux` is nullptr where the epilogue has none.
 struct GemmCheckBackend {
-  void (*reference)(Stream& stream, const GemmReference& problem, float* out);
-  void (*wide_reference)(Stream& stream, const GemmReference& problem, double* out);
+  void (*reference)(Stream& stream, const GemmReference& problem, float* out, float* aux);
+  void (*wide_reference)(Stream& stream, const GemmReference& problem, double* out, double* aux);
   void (*projection)(Stream& stream, const GemmReference& problem, const void* c, Dtype c_dtype,
                      std::uint64_t seed, double* scratch, double* projected, double* reference);
   void (*samples)(Stream& stream, const GemmReference& problem, const void* c, Dtype c_dtype,

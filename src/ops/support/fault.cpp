@@ -31,16 +31,18 @@ std::vector<std::size_t> indices_of(const std::vector<Operand>& operands, Role r
 class FaultyPlan : public Plan {
  public:
   FaultyPlan(Device& device, std::unique_ptr<Plan> plan, const std::vector<Operand>& operands,
-             Fault fault)
+             Fault fault, std::size_t which_output)
       : device_(device), plan_(std::move(plan)), fault_(fault) {
     const DeviceKind kind = device.info().kind;
     const auto bytes_each = [&](const Operand& operand) {
       return storage_bytes(storage_dtype(kind, operand.dtype));
     };
     const std::vector<std::size_t> outputs = indices_of(operands, Role::output);
-    if (outputs.empty()) throw Error("E_INTERNAL", "a fault needs an output to show in");
-    const Operand& output = operands[outputs[0]];
-    output_ = outputs[0];
+    if (which_output >= outputs.size()) {
+      throw Error("E_INTERNAL", "a fault needs an output to show in");
+    }
+    output_ = outputs[which_output];
+    const Operand& output = operands[output_];
     element_bytes_ = bytes_each(output);
     // Neither first nor last, and in no special place of a tile.
     element_ = output.count - 1 - output.count / 3;
@@ -136,9 +138,10 @@ class FaultyPlan : public Plan {
 }  // namespace
 
 std::unique_ptr<Plan> plant_fault(Device& device, std::unique_ptr<Plan> plan,
-                                  const std::vector<Operand>& operands, Fault fault) {
+                                  const std::vector<Operand>& operands, Fault fault,
+                                  std::size_t output) {
   if (fault == Fault::none) return plan;
-  return std::make_unique<FaultyPlan>(device, std::move(plan), operands, fault);
+  return std::make_unique<FaultyPlan>(device, std::move(plan), operands, fault, output);
 }
 
 }  // namespace gpubench

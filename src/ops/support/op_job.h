@@ -63,14 +63,16 @@ class OpJob : public Job {
 std::uint64_t op_job_footprint(const DeviceInfo& device, const Conditions& conditions,
                                const std::vector<Operand>& operands, bool references = true);
 
-/// Wraps a plan so that its result is wrong in the given way after each run.
-/// wrong_element: one element of the first output gets another finite value (at least 2 rms away);
-/// unwritten_tile: a run of the first output of at least 64 elements keeps the poison;
+/// Wraps a plan so that its result is wrong in the given way after each run, in one output, the
+/// `output`-th in the order of the operands.
+/// wrong_element: one element gets another finite value (at least 2 rms away);
+/// unwritten_tile: a run of at least 64 elements keeps the poison;
 /// swapped_operands: the first two inputs change places (only where they have equal byte sizes;
 /// else the first input is replaced by a shifted view of itself); nan: one element becomes NaN, or
 /// in a type without one its poison; rare_bits: now and then the lowest byte of one element
 /// changes, too little to be wrong by any tolerance in FP32.
 std::unique_ptr<Plan> plant_fault(Device& device, std::unique_ptr<Plan> plan,
-                                  const std::vector<Operand>& operands, Fault fault);
+                                  const std::vector<Operand>& operands, Fault fault,
+                                  std::size_t output = 0);
 
 }  // namespace gpubench

@@ -24,7 +24,7 @@ constexpr int kCandidates = 16;
 // The fastest in turn against the heuristic's first, over a period of the power limit's control: on
 // an H200 small tiles draw more power and can be 11 % faster in turn than what is faster alone.
 constexpr Finals kFinals{.most = 1, .seconds = 0.95};
-constexpr std::int64_t kFp8Multiple = 16, kInt8Multiple = 4;
+constexpr std::int64_t kFp8Multiple = 16, kInt8Multiple = 4, kAuxMultiple = 8;
 
 cudaDataType_t cuda_type(Dtype dtype) {
   switch (dtype) {
@@ -90,9 +90,12 @@ struct Scalar {
 cublasLtEpilogue_t epilogue_of(Epilogue epilogue) {
   switch (epilogue) {
     case Epilogue::bias:
+    case Epilogue::bias_residual:  // the residual is C of its alpha A B + beta C
       return CUBLASLT_EPILOGUE_BIAS;
     case Epilogue::bias_gelu:
       return CUBLASLT_EPILOGUE_GELU_BIAS;
+    case Epilogue::bias_gelu_aux:
+      return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
     case Epilogue::none:
       break;
   }
@@ -138,7 +141,7 @@ class CublasLtPlan : public Plan {
   CublasLtHandle handle_;
   MatmulDesc desc_;
   MatrixLayout first_, second_, result_;
-  Buffer scale_;  // FP8: the dequantisation scale; also an aligned stand-in for the bias
+  Buffer scale_;  // FP8: the dequantisation scale; also an aligned stand-in for bias and aux
   std::vector<cublasLtMatmulHeuristicResult_t> candidates_;
   std::size_t chosen_ = 0;
   bool tuned_ = false;
@@ -167,10 +170,18 @@ void CublasLtPlan::describe(Context& context) {
   desc_.set(CUBLASLT_MATMUL_DESC_TRANSB, problem_.a_k_contiguous ? CUBLAS_OP_N : CUBLAS_OP_T);
   desc_.set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(problem_.epilogue));
   const void* aligned = scale_.data();
-  if (problem_.epilogue != Epilogue::none) {
+  // The heuristic reads the pointers' alignment; run() sets the real ones.
+  if (has_bias(problem_.epilogue)) {
     desc_.set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, cuda_type(output_dtype(problem_.dtype)));
-    // The heuristic reads the pointer's alignment; run() sets the real one.
     desc_.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, aligned);
+  }
+  if (has_aux(problem_.epilogue)) {
+    desc_.set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_DATA_TYPE, cuda_type(output_dtype(problem_.dtype)));
+    desc_.set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, problem_.n);
+    if (problem_.batch > 1) {
+      desc_.set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE, problem_.m * problem_.n);
+    }
+    desc_.set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, aligned);
   }
   if (is_fp8(problem_.dtype)) {
     const auto scale = static_cast<float>(dequant_scale(problem_.dtype));
@@ -229,15 +240,14 @@ void CublasLtPlan::tune(Context& context) {
 
 void CublasLtPlan::launch(Stream& stream, std::span<void* const> operands, void* workspace,
                           const cublasLtMatmulHeuristicResult_t& candidate) {
-  const Scalar one(problem_.dtype, 1), zero(problem_.dtype, 0);
-  void* c = operands.back();
-  if (problem_.epilogue != Epilogue::none) {
-    const void* bias = operands[2];
-    desc_.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
-  }
-  lt_.check(lt_.matmul(handle_.get(), desc_.get(), &one.as, operands[1], first_.get(), operands[0],
-                       second_.get(), &zero.as, c, result_.get(), c, result_.get(), &candidate.algo,
-                       workspace, candidate.workspaceSize,
+  const GemmPointers at = gemm_pointers(problem_.epilogue, operands);
+  const bool adds = at.residual != nullptr;
+  const Scalar alpha(problem_.dtype, 1), beta(problem_.dtype, adds ? 1 : 0);
+  if (at.bias != nullptr) desc_.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, at.bias);
+  if (at.aux != nullptr) desc_.set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, at.aux);
+  lt_.check(lt_.matmul(handle_.get(), desc_.get(), &alpha.as, at.b, first_.get(), at.a,
+                       second_.get(), &beta.as, adds ? at.residual : at.c, result_.get(), at.c,
+                       result_.get(), &candidate.algo, workspace, candidate.workspaceSize,
                        static_cast<cudaStream_t>(stream.native())));
 }
 
@@ -291,9 +301,15 @@ Support cublaslt_gemm_supports(const DeviceInfo& device, const GemmProblem& prob
   if (const Support support = gemm_support(problem); !support.ok) return support;
   if (problem.dtype == Dtype::int8) return int8_support(problem);
   // 13.1 on an H200: errors of 1.5e-11, a thousand times FP64's rounding over such sums.
-  if (problem.dtype == Dtype::fp64 && problem.epilogue == Epilogue::bias_gelu) {
+  if (problem.dtype == Dtype::fp64 && has_gelu(problem.epilogue)) {
     return Support::no("E_UNSUPPORTED_DTYPE",
                        "cuBLASLt's fused GELU has not FP64's precision; epilogue=bias has");
+  }
+  // Of the aux matrix's leading dimension, says the documentation.
+  if (has_aux(problem.epilogue) && problem.n % kAuxMultiple != 0) {
+    return Support::no("E_UNSUPPORTED_SHAPE",
+                       fmt::format("cuBLASLt stores aux where n is a multiple of {}; got {}",
+                                   kAuxMultiple, problem.n));
   }
   return is_fp8(problem.dtype) ? fp8_support(device, problem) : Support::yes();
 }

@@ -5,12 +5,12 @@
 namespace gpubench {
 namespace {
 
-void reference(Stream& stream, const GemmReference& problem, float* out) {
-  launch_gemm_reference(stream.native(), problem, out);
+void reference(Stream& stream, const GemmReference& problem, float* out, float* aux) {
+  launch_gemm_reference(stream.native(), problem, out, aux);
 }
 
-void wide_reference(Stream& stream, const GemmReference& problem, double* out) {
-  launch_gemm_reference(stream.native(), problem, out);
+void wide_reference(Stream& stream, const GemmReference& problem, double* out, double* aux) {
+  launch_gemm_reference(stream.native(), problem, out, aux);
 }
 
 void projection(Stream& stream, const GemmReference& problem, const void* c, Dtype c_dtype,

@@ -14,6 +14,10 @@ GemmEpilogue own_epilogue(Epilogue epilogue) {
       return GemmEpilogue::bias;
     case Epilogue::bias_gelu:
       return GemmEpilogue::bias_gelu;
+    case Epilogue::bias_gelu_aux:
+      return GemmEpilogue::bias_gelu_aux;
+    case Epilogue::bias_residual:
+      return GemmEpilogue::bias_residual;
   }
   throw Error("E_INTERNAL", "unknown epilogue");
 }
@@ -54,12 +58,14 @@ GemmArguments own_gemm_arguments(const GemmProblem& problem) {
   return arguments;
 }
 
-GemmArguments with_operands(GemmArguments arguments, std::span<void* const> operands,
+GemmArguments with_operands(GemmArguments arguments, const GemmPointers& operands,
                             void* workspace) {
-  arguments.a = operands[0];
-  arguments.b = operands[1];
-  if (arguments.epilogue != GemmEpilogue::none) arguments.bias = operands[2];
-  arguments.c = operands.back();
+  arguments.a = operands.a;
+  arguments.b = operands.b;
+  arguments.bias = operands.bias;
+  arguments.residual = operands.residual;
+  arguments.c = operands.c;
+  arguments.aux = operands.aux;
   arguments.workspace = workspace;
   return arguments;
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 
 #include "kernels/gemm/gemm.h"
 #include "ops/gemm/problem.h"
@@ -16,8 +15,7 @@ std::optional<GemmType> own_gemm_type(Dtype dtype);
 /// All but the pointers. The type has to be one that own_gemm_type() knows.
 GemmArguments own_gemm_arguments(const GemmProblem& problem);
 
-/// The same with the pointers of a set of gemm_operands() and a workspace.
-GemmArguments with_operands(GemmArguments arguments, std::span<void* const> operands,
-                            void* workspace);
+/// The same with the pointers of a set of operands and a workspace.
+GemmArguments with_operands(GemmArguments arguments, const GemmPointers& operands, void* workspace);
 
 }  // namespace gpubench

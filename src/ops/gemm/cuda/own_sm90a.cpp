@@ -19,7 +19,9 @@ constexpr std::size_t kCandidates = 32;
 class OwnSm90aPlan : public Plan {
  public:
   OwnSm90aPlan(Context& context, const GemmProblem& problem)
-      : arguments_(own_gemm_arguments(problem)), configs_(sm90a_configs(arguments_)) {
+      : epilogue_(problem.epilogue),
+        arguments_(own_gemm_arguments(problem)),
+        configs_(sm90a_configs(arguments_)) {
     if (problem.tune) tune(context, problem);
   }
 
@@ -52,9 +54,11 @@ class OwnSm90aPlan : public Plan {
 
   void launch(Stream& stream, std::span<void* const> operands, void* workspace,
               const GemmConfig& config) const {
-    launch_gemm_sm90a(stream.native(), with_operands(arguments_, operands, workspace), config);
+    const GemmPointers pointers = gemm_pointers(epilogue_, operands);
+    launch_gemm_sm90a(stream.native(), with_operands(arguments_, pointers, workspace), config);
   }
 
+  Epilogue epilogue_;
   GemmArguments arguments_;
   std::vector<GemmConfig> configs_;
   std::size_t chosen_ = 0;
