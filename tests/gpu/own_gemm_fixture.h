@@ -171,8 +171,10 @@ class OwnProduct {
                                            : MatrixView{a.data(), 1, arguments.m, 0};
     reference.b = arguments.b_k_contiguous ? MatrixView{b.data(), 1, arguments.k, 0}
                                            : MatrixView{b.data(), arguments.n, 1, 0};
-    if (arguments.epilogue != GemmEpilogue::none) reference.bias = bias.data();
-    reference.bias_dtype = out_;
+    if (arguments.epilogue != GemmEpilogue::none) {
+      reference.bias = bias.data();
+      reference.bias_dtype = out_;  // never INT32, which has no epilogue and the reference no code
+    }
     reference.alpha = static_cast<double>(arguments.scale);
     std::vector<double> sums(c.count);
     const Buffer out(*bench_.device, sums.size() * sizeof(double));

@@ -119,8 +119,12 @@ double gemm_tolerance(const GemmProblem& problem) {
   const double fp32 = unit_roundoff(Dtype::fp32);
   // Inputs are exact in their type (but for TF32) and products exact in FP32, so what remains is
   // the accumulation and the rounding of the output, which is at most one unit round-off of its
-  // type.
-  const double output = 1.25 * unit_roundoff(output_dtype(problem.dtype));
+  // type. cuBLASLt 13.1 keeps the sum in C's type before it stores an aux matrix or adds a residual
+  // (seen at odd sizes in FP16 and BF16), which rounds A B where bias or residual cancel most of
+  // it: of 1e8 elements the worst has a sum of 4.3 times what remains, and GELU's slope is up
+  // to 1.13.
+  const double roundings = has_aux(problem.epilogue) || has_residual(problem.epilogue) ? 6 : 1.25;
+  const double output = roundings * unit_roundoff(output_dtype(problem.dtype));
   // Tensor cores truncate when they add a group of products to the sum: an error of one sign,
   // linear in k.
   const double truncated = fp32 * k;
