@@ -134,8 +134,10 @@ class OwnProduct {
     const double scale = operand_scale(problem_.dtype), root = std::sqrt(double(given.k));
     a.fill(scale, 0);
     b.fill(scale, 1);
-    bias.fill(root, 2);
-    residual.fill(root, 3);
+    if (given.epilogue != GemmEpilogue::none) {  // INT32, which nothing fills, has none
+      bias.fill(root, 2);
+      residual.fill(root, 3);
+    }
     arguments.scale =
         static_cast<float>(dequant_scale(problem_.dtype) * dequant_scale(problem_.dtype));
     arguments.a = a.data();
@@ -173,7 +175,7 @@ class OwnProduct {
                                            : MatrixView{b.data(), arguments.n, 1, 0};
     if (arguments.epilogue != GemmEpilogue::none) {
       reference.bias = bias.data();
-      reference.bias_dtype = out_;  // never INT32, which has no epilogue and the reference no code
+      reference.bias_dtype = out_;
     }
     reference.alpha = static_cast<double>(arguments.scale);
     std::vector<double> sums(c.count);
