@@ -223,15 +223,25 @@ class Remarks {
                                 : "the implementation (" + result_.impl + ")";
   }
 
+  std::string not_converged() const {
+    // In turn, the noise target is for the ratio, whose interval is in `comparisons`.
+    if (result_.measurement->block_s) {
+      return result_.time_s->stop == "plateau"
+                 ? "not converged: more turns don't narrow the interval of the ratio"
+                 : "not converged: too few turns for an interval of the ratio as narrow as asked";
+    }
+    const auto half = relative_half_width(*result_.time_s);
+    return fmt::format("not converged after {} samples{}: the machine is noisy", result_.time_s->n,
+                       half ? fmt::format(", the median is known to ±{:.1f} %", 100 * *half) : "");
+  }
+
   void conditions() {
     if (warned("W_NOT_CONVERGED")) {
-      const auto half = relative_half_width(*result_.time_s);
-      // More time helps where it was what ended the sampling, and it is the user's to give.
-      const bool longer =
-          result_.time_s->stop == "max_time" && !parse_case_id(result_.id).values.count("burn");
-      say("not converged after {} samples{}: the machine is noisy{}", result_.time_s->n,
-          half ? fmt::format(", the median is known to ±{:.1f} %", 100 * *half) : std::string(),
-          longer ? "; --max-time gives it longer" : "");
+      say("{}{}", not_converged(),
+          // More time helps where it was what ended the sampling, and it is the user's to give.
+          result_.time_s->stop == "max_time" && !parse_case_id(result_.id).values.count("burn")
+              ? "; --max-time gives it longer"
+              : "");
     }
     if (warned("W_LOW_ENTROPY_DATA")) {
       say("the data are all {}, which saves power: faster than with real data", result_.data_dist);

@@ -174,6 +174,18 @@ TEST(Remarks, ConditionsAndNoise) {
   EXPECT_TRUE(says(sentences, "no warm-up"));
 }
 
+TEST(Remarks, InTurnTheRatioIsWhatDidNotConverge) {
+  Result result = sample_gemm(700);
+  result.measurement->block_s = 1.3;
+  for (const auto& [stop, words] :
+       {std::pair{"max_time", "too few turns"}, std::pair{"plateau", "more turns don't narrow"}}) {
+    result.measurement->stop = stop;
+    const auto sentences = said(result);
+    EXPECT_TRUE(says(sentences, words)) << stop;
+    EXPECT_FALSE(says(sentences, "the median is known")) << stop;
+  }
+}
+
 TEST(Remarks, WhatIsMissingIsSaid) {
   ReportDevice device = sample_h200();
   device.match = {std::nullopt, "none: NVIDIA H300"};
